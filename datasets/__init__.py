@@ -1,0 +1,4 @@
+"""Data: registry, readers, fetchers with checksums, generators."""
+
+if not __name__.startswith("pianobench."):
+    raise ImportError("import pianobench.datasets, not datasets: the folder is a part of pianobench")

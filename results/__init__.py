@@ -1,0 +1,4 @@
+"""Result tables: schema, append-only store, reference intervals."""
+
+if not __name__.startswith("pianobench."):
+    raise ImportError("import pianobench.results, not results: the folder is a part of pianobench")

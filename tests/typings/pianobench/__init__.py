@@ -1,0 +1,1 @@
+../../../src/pianobench/__init__.py

@@ -1,0 +1,1 @@
+../../../src/pianobench/__main__.py
