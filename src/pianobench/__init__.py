@@ -1,8 +1,8 @@
 """Benchmarks and reproduction of multinomial and sparse multinomial logistic regression.
 
-The code lives in the folders ``datasets``, ``problems``, ``algorithms``, ``experiments``, ``results`` and ``plots``
-at the root of the repository, and imports as ``pianobench.datasets`` and so on. The names listed in `__all__` are
-loaded on first use, so that ``import pianobench`` costs nothing.
+The code lives in the folders ``datasets``, ``problems``, ``algorithms``, ``experiments``, ``results`` and
+``plots`` at the root of the repository, and imports as ``pianobench.datasets`` and so on. The names listed in
+`__all__` are loaded on first use, so that ``import pianobench`` costs nothing.
 """
 
 from importlib import import_module
