@@ -2,3 +2,8 @@
 
 if not __name__.startswith("pianobench."):
     raise ImportError("import pianobench.datasets, not datasets: the folder is a part of pianobench")
+
+from pianobench.datasets.dataset import Dataset
+from pianobench.datasets.registry import UnknownDataset, load, names
+
+__all__ = ["Dataset", "UnknownDataset", "load", "names"]
