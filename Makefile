@@ -38,13 +38,12 @@ clean:
 	rm -rf build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find algorithms datasets experiments problems results plots src tests -name __pycache__ -prune -exec rm -rf {} +
 
-# A changed lock file means a new environment: what an old one holds besides would go unnoticed. Byte code is left to
-# the first import, since most of it is never asked for: that halves the time.
+# A changed lock file means a new environment: what an old one holds besides would go unnoticed.
 $(LOCKED): requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "pianobench needs Python 3.11 or \
 	newer, and $(PYTHON) is older or missing. Name another: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 # The locked build backend builds the editable install too, so nothing unlocked is fetched.
