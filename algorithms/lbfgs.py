@@ -1,0 +1,123 @@
+"""L-BFGS with a strong Wolfe line search [NW06, algorithms 7.4 and 7.5, section 3.5].
+
+Minimises a smooth F(W): no penalty or l2. Locally linear rate; each step costs one `smooth` for every trial of the line
+search, nearly always one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.line_search import strong_wolfe
+from pianobench.problems import Problem
+from pianobench.problems.penalties import Array
+
+
+@dataclass(kw_only=True)
+class LbfgsState(State):
+    """L-BFGS's state; k <= memory pairs, the oldest first."""
+
+    f: float  # F at W
+    G: Array  # (p, m) its gradient
+    pairs_s: Array  # (k, p, m) s_i = W_{i+1} - W_i
+    pairs_y: Array  # (k, p, m) y_i = G_{i+1} - G_i
+    gamma: float  # H0 = gamma I
+
+
+@dataclass(frozen=True)
+class Lbfgs:
+    """L-BFGS.
+
+    Parameters
+    ----------
+    memory_pairs : int
+        Curvature pairs kept.
+    sufficient, curvature : float
+        Constants c1 < c2 of the strong Wolfe conditions.
+    """
+
+    memory_pairs: int = 10
+    sufficient: float = 1e-4
+    curvature: float = 0.9
+
+    penalties: ClassVar[frozenset[str]] = frozenset({"none", "l2"})
+    needs: ClassVar[frozenset[str]] = frozenset({"curvature"})
+    monotone: ClassVar[bool] = True
+    step_is: ClassVar[str] = "one line search"
+
+    def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
+        return (2 * self.memory_pairs + 6) * p * m * itemsize
+
+    def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> LbfgsState:
+        f, G = problem.smooth(W0)
+        none = np.zeros((0, *W0.shape), W0.dtype)
+        return LbfgsState(W=W0.copy(), f=f, G=G, pairs_s=none, pairs_y=none, gamma=_cauchy_length(problem, W0, G))
+
+    def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
+        W, f, G = state.W, state.f, state.G
+        D = two_loop(G, state.pairs_s, state.pairs_y, state.gamma)
+        slope = _dot(G, D)
+        if slope == 0.0:
+            raise Breakdown("the gradient is zero to rounding: no direction descends")
+        trial: tuple[Array, float, Array] = (W, f, G)
+
+        def phi(t: float) -> tuple[float, float]:
+            nonlocal trial
+            W_t = W + W.dtype.type(t) * D
+            f_t, G_t = problem.smooth(W_t)
+            trial = (W_t, f_t, G_t)
+            return f_t, _dot(G_t, D)
+
+        noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
+        found = slope < 0.0 and strong_wolfe(
+            phi, f, slope, 1.0, sufficient=self.sufficient, curvature=self.curvature, noise=noise
+        )
+        if not found:  # a memory spoilt by rounding: begin again with the gradient, W unchanged
+            if not len(state.pairs_s):
+                raise Breakdown("no step along the gradient lowers F by more than its rounding error")
+            none, gamma = state.pairs_s[:0], _cauchy_length(problem, W, G)
+            return replace(state, rejected=state.rejected + 1, pairs_s=none, pairs_y=none, gamma=gamma)
+        W_new, f_new, G_new = trial
+        s, y, gamma = W_new - W, G_new - G, state.gamma
+        pairs_s, pairs_y = state.pairs_s, state.pairs_y
+        sy = _dot(s, y)
+        if sy > 1e-10 * np.sqrt(_dot(s, s) * _dot(y, y)):  # else skip the pair: H must stay positive definite
+            keep = max(0, len(pairs_s) + 1 - self.memory_pairs)
+            pairs_s, pairs_y = (
+                np.concatenate([pairs_s, s[None]])[keep:],
+                np.concatenate([pairs_y, y[None]])[keep:],
+            )
+            gamma = sy / _dot(y, y)  # (7.20)
+        return LbfgsState(
+            W=W_new, rejected=state.rejected, f=f_new, G=G_new, pairs_s=pairs_s, pairs_y=pairs_y, gamma=gamma
+        )
+
+
+def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:
+    """``-H G`` (p, m), H the inverse Hessian of the pairs (k, p, m) and H0 = gamma I: algorithm 7.4."""
+    q, kept = G.copy(), []
+    for s, y in zip(pairs_s[::-1], pairs_y[::-1], strict=True):
+        rho = 1.0 / _dot(y, s)
+        alpha = rho * _dot(s, q)
+        q -= G.dtype.type(alpha) * y
+        kept.append((rho, alpha))
+    q *= G.dtype.type(gamma)
+    for (s, y), (rho, alpha) in zip(zip(pairs_s, pairs_y, strict=True), kept[::-1], strict=True):
+        q += G.dtype.type(alpha - rho * _dot(y, q)) * s
+    return -q
+
+
+def _cauchy_length(problem: Problem, W: Array, G: Array) -> float:
+    """``G.G / G.HG``: the exact step along -G of the quadratic model, right at any scale of X."""
+    square = _dot(G, G)
+    bent = _dot(G, problem.curvature(W) @ G)
+    length = square / bent if bent > 0.0 else 0.0
+    return length if 0.0 < length < np.inf else 1.0 / max(np.sqrt(square), 1e-300)
+
+
+def _dot(U: Array, V: Array) -> float:
+    return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))

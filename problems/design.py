@@ -1,0 +1,159 @@
+"""The matrix a problem is solved in: X, conditioned on the fly, with a constant last column for the intercept.
+
+Dense and CSR share every product, so that no kernel asks which it has. The arithmetic is done in the type of the other
+factor: a float32 X times a float64 W is computed in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pianobench.problems.penalties import Array
+
+Matrix: TypeAlias = Any  # an ndarray or a csr_array: what `@` and `.T` work on
+Index: TypeAlias = slice | NDArray[np.intp]
+FLOAT64 = np.dtype(np.float64)
+
+
+@dataclass(frozen=True)
+class Design:
+    """(n, p) matrix of n rows and p = d (+ 1 with an intercept) columns; see `Dense` and `Csr`.
+
+    Parameters
+    ----------
+    X : array or csr_array (n, d)
+        As the caller gave it, never written.
+    intercept : bool
+        Whether a constant column comes after the d of X.
+    nonnegative : bool
+        Known to hold no negative value, which spares a product.
+    """
+
+    X: Matrix
+    intercept: bool
+    nonnegative: bool = False
+
+    @property
+    def n(self) -> int:
+        """Rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Columns without the intercept's."""
+        return int(self.X.shape[1])
+
+    def dot(self, W: Array) -> Array:
+        """(n, k) ``X W`` for W (p, k)."""
+        Z = np.asarray(self.values(W.dtype) @ W[: self.d])
+        return Z + W[-1] if self.intercept else Z
+
+    def adjoint(self, R: Array) -> Array:
+        """(p, k) ``X.T R`` for R (n, k)."""
+        return self._below(self.values(R.dtype).T @ R, R.sum(axis=0))
+
+    def signed_adjoint(self, R: Array) -> tuple[Array, Array]:
+        """(p, k) ``P.T R`` and ``N.T R`` where X = P - N are its positive and negative parts."""
+        V, ones, zeros = self.values(R.dtype), R.sum(axis=0), np.zeros(R.shape[1], R.dtype)
+        if self.nonnegative:
+            return self._below(V.T @ R, ones), np.zeros((self.d + self.intercept, R.shape[1]), R.dtype)
+        positive = self.each(V, lambda v: np.maximum(v, 0))
+        negative = self.each(V, lambda v: np.maximum(-v, 0))
+        return self._below(positive.T @ R, ones), self._below(negative.T @ R, zeros)
+
+    def square_adjoint(self, R: Array) -> Array:
+        """(p, k) ``(X * X).T R``."""
+        return self._below(self.each(self.values(R.dtype), np.square).T @ R, R.sum(axis=0))
+
+    def gram(self, weight: Array | None) -> Array:
+        """(p, p) ``X.T diag(weight) X``; weight (n, 1) or None."""
+        V = self.values(FLOAT64)
+        a = np.ones((self.n, 1)) if weight is None else weight.astype(np.float64)
+        aV = V if weight is None else (V * a if isinstance(V, np.ndarray) else sp.csr_array(V.multiply(a)))
+        G = V.T @ aV
+        G = G if isinstance(G, np.ndarray) else G.toarray()
+        if not self.intercept:
+            return np.asarray(G)
+        edge = np.asarray(V.T @ a)
+        return np.block([[G, edge], [edge.T, np.full((1, 1), a.sum())]])
+
+    def reach(self, active: NDArray[np.bool_]) -> Array:
+        """(n, k) sums of ``|x_l|`` over the rows l that are true in a column of `active` (p, k)."""
+        wanted = active.astype(np.float64)
+        Z = np.asarray(self.each(self.values(FLOAT64), np.abs) @ wanted[: self.d])
+        return Z + wanted[-1] if self.intercept else Z
+
+    def column(self, l: int) -> tuple[Index, Array]:
+        """Places and float64 values of column l: of all rows if dense, of the stored ones if sparse."""
+        if l == self.d:
+            return slice(None), np.ones(self.n)
+        V = self.columns(np.array([l]), False).values(FLOAT64)
+        if isinstance(V, np.ndarray):
+            return slice(None), V[:, 0]
+        stored = V.tocoo()
+        return np.asarray(stored.coords[0], np.intp), np.asarray(stored.data)
+
+    def slice(self, rows: Index) -> Design:
+        """Some rows."""
+        return replace(self, X=self.X[rows])
+
+    def columns(self, index: NDArray[np.intp], intercept: bool) -> Design:
+        """Some columns of X, with or without the intercept."""
+        return replace(self, X=self.X[:, index], intercept=intercept)
+
+    def values(self, dtype: np.dtype[Any]) -> Matrix:
+        """The d conditioned columns in `dtype`."""
+        raise TypeError("Design is abstract: use Dense or Csr")
+
+    def each(self, V: Matrix, function: Callable[[Array], Array]) -> Matrix:
+        """`function`, which keeps zeros, on every entry of V."""
+        return function(V) if isinstance(V, np.ndarray) else _with_data(V, function(V.data))
+
+    def _below(self, T: Matrix, last: Array) -> Array:
+        return np.vstack([T, last]) if self.intercept else np.asarray(T)
+
+
+@dataclass(frozen=True)
+class Dense(Design):
+    """Dense X; where `centre` and `scale` (d,) are given the matrix is ``(X - centre) * scale``.
+
+    A block is centred before it is multiplied: taking the centre off the product instead would lose as many digits as
+    ``|centre| * scale`` has.
+    """
+
+    centre: Array | None = None
+    scale: Array | None = None
+
+    def values(self, dtype: np.dtype[Any]) -> Array:
+        V: Array = self.X if self.centre is None else self.X - self.centre  # in X's own type: exact near the centre
+        V = V.astype(dtype, copy=False)
+        return V if self.scale is None else V * self.scale.astype(dtype, copy=False)
+
+    def columns(self, index: NDArray[np.intp], intercept: bool) -> Dense:
+        centre, scale = (None if v is None else v[index] for v in (self.centre, self.scale))
+        return replace(self, X=self.X[:, index], intercept=intercept, centre=centre, scale=scale)
+
+
+@dataclass(frozen=True)
+class Csr(Design):
+    """Sparse X in CSR, sorted and without duplicates. Scaled columns are stored; centring would fill it."""
+
+    def values(self, dtype: np.dtype[Any]) -> sp.csr_array:
+        return self.X if self.X.dtype == dtype else _with_data(self.X, self.X.data.astype(dtype))
+
+
+def _with_data(V: sp.csr_array, data: Array) -> sp.csr_array:
+    return sp.csr_array((data, V.indices, V.indptr), shape=V.shape)
+
+
+def blocks(n: int, width: int) -> Iterator[slice]:
+    """Slices of 64 to 8192 rows, about a megabyte each: a function of the shape alone, so sums never change."""
+    size = min(max((1 << 17) // max(width, 1), 64), 8192)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

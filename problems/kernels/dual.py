@@ -1,0 +1,89 @@
+"""Dual points and their values, for certificates. Called with float64 weights, so all arithmetic is float64."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import xlogy
+
+from pianobench.problems.engines.memory import Part
+from pianobench.problems.kernels.softmax import losses, residual, softmax, weighted_sum
+from pianobench.problems.penalties import Array
+
+
+def mean_probabilities(part: Part, W: Array) -> tuple[Array]:
+    """(m,) ``sum_j a_j p_j``."""
+    total = np.zeros(part.m)
+    for _, block in part.blocks():
+        total += block.weights @ softmax(block.design.dot(W)).P
+    return (total,)
+
+
+def mixed_point(part: Part, W: Array, t: float, u: Array) -> tuple[Array]:
+    """``V = X.T (a (Y - Q))`` (p, m) of ``Q = (1 - t) P + 1 u.T``; t = 0 and u = 0 give minus the gradient."""
+    V = np.zeros_like(W)
+    for _, block in part.blocks():
+        R = residual(block, softmax(block.design.dot(W)))  # a (P - Y)
+        if t or u.any():
+            a = block.weights[:, None]
+            R = (1.0 - t) * R + a * (u - t * block.one_hot(R.dtype))
+        V -= block.design.adjoint(R)
+    return (V,)
+
+
+def mixed_entropy(part: Part, W: Array, t: float, u: Array, c: float) -> tuple[float]:
+    """``sum_j a_j H(q_j)`` of ``Q = (1 - c) Y + c ((1 - t) P + 1 u.T)``."""
+    total = 0.0
+    for _, block in part.blocks():
+        Z = block.design.dot(W)
+        S = softmax(Z)
+        if c == 1.0 and not t and not u.any():  # H(p) = sum p (lse - z), exact where p is near 1
+            loss_of = S.lse()[:, None] - Z
+            loss_of[np.arange(block.n), S.top] = np.log1p(S.rest)
+            H = np.where(S.P > 0, S.P * loss_of, 0.0).sum(axis=1)
+        else:
+            Q = c * ((1.0 - t) * S.P + u)
+            own = 1.0 - (Q.sum(axis=1) - Q[np.arange(block.n), block.codes])
+            Q[np.arange(block.n), block.codes] = np.maximum(own, 0.0)
+            H = -xlogy(Q, Q).sum(axis=1)
+        total += weighted_sum(block, H)
+    return (total,)
+
+
+def intercept_newton(part: Part, b: Array, Z: Array) -> tuple[float, Array, Array]:
+    """Loss at margins ``Z + b``, its gradient (m,) and Hessian (m, m) in b."""
+    total, g, H = 0.0, np.zeros(part.m), np.zeros((part.m, part.m))
+    for rows, block in part.blocks():
+        margins = Z[rows] + b
+        S = softmax(margins)
+        total += weighted_sum(block, losses(block, margins, S))
+        aP = S.P * block.weights[:, None]
+        H -= S.P.T @ aP
+        H[np.diag_indices(part.m)] += aP.sum(axis=0)
+        g += residual(block, S).sum(axis=0)
+    return total, g, H
+
+
+def correct(part: Part, V: Array, Q: Array) -> tuple[Array]:
+    """``Q += Q * (U - rowsum(Q * U))``, U = X V, in place; returns the smallest factor ``1 + U - rowsum`` (1,), which
+    must stay positive for Q to stay in the simplex."""
+    smallest = np.array([np.inf])
+    for rows, block in part.blocks():
+        U = block.design.dot(V)
+        factor = 1.0 + U - (Q[rows] * U).sum(axis=1, keepdims=True)
+        Q[rows] *= factor
+        if factor.size:
+            smallest = np.minimum(smallest, factor.min())
+    return (-smallest,)  # the largest of the negatives over the parts
+
+
+def residual_of(part: Part, Q: Array) -> tuple[Array]:
+    """``X.T (a (Q - Y))`` (p, m)."""
+    T = np.zeros((part.design.d + part.design.intercept, part.m))
+    for rows, block in part.blocks():
+        T += block.design.adjoint(block.weights[:, None] * (Q[rows] - block.one_hot(Q.dtype)))
+    return (T,)
+
+
+def entropy_of(part: Part, Q: Array) -> tuple[float]:
+    """``sum_j a_j H(q_j)``."""
+    return (weighted_sum(part, -xlogy(Q, Q).sum(axis=1)),)

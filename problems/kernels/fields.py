@@ -1,0 +1,64 @@
+"""Products between parameter space and the fields that stay with the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pianobench.problems.engines.memory import Part
+from pianobench.problems.penalties import Array
+
+
+def scores(part: Part, W: Array, out: Array) -> tuple[()]:
+    """``out = X W``, out (n, k)."""
+    for rows, block in part.blocks():
+        out[rows] = block.design.dot(W)
+    return ()
+
+
+def adjoint(part: Part, field: Array) -> tuple[Array]:
+    """``X.T field`` (p, k)."""
+    T = np.zeros((part.design.d + part.design.intercept, field.shape[1]), field.dtype)
+    for rows, block in part.blocks():
+        T += block.design.adjoint(field[rows])
+    return (T,)
+
+
+def gram(part: Part, *weight: Array) -> tuple[Array]:
+    """``X.T diag(w) X`` (p, p) in float64, w a field (n, 1) or left out."""
+    p = part.design.d + part.design.intercept
+    G = np.zeros((p, p))
+    for rows, block in part.blocks():
+        G += block.design.gram(weight[0][rows] if weight else None)
+    return (G,)
+
+
+def reach(part: Part, active: NDArray[np.bool_]) -> tuple[Array]:
+    """(k,) largest over the rows of positive weight of ``sum_l |x_l|`` over the active l of each column."""
+    S = np.zeros(active.shape[1])
+    for _, block in part.blocks():
+        sums = block.design.reach(active)[block.weights > 0]
+        if sums.size:
+            S = np.maximum(S, sums.max(axis=0))
+    return (S,)
+
+
+def weights(part: Part, out: Array) -> tuple[()]:
+    """Copy the sample weights into a field (n, 1)."""
+    out[:, 0] = part.weights
+    return ()
+
+
+def total_weight(part: Part) -> tuple[float]:
+    """Sum of the sample weights."""
+    return (float(part.weights.sum()),)
+
+
+def signed(part: Part) -> tuple[bool]:
+    """Whether X has a negative value."""
+    return (not part.design.nonnegative,)
+
+
+def totals(part: Part) -> tuple[Array]:
+    """(m,) weight of each class."""
+    return (np.bincount(part.codes, part.weights, minlength=part.m).astype(np.float64),)

@@ -1,0 +1,391 @@
+"""`Problem`: the objective, and all that a solver may ask of it.
+
+``F(W) = loss(W) + penalty(W)`` with ``loss(W) = sum_j a_j [log sum_i exp(w_i . x_j) - w_{y_j} . x_j]``: a sum over
+samples, as in both papers. ``f`` is its smooth part, the loss and the quadratic penalty; ``F = f + l1 + l0``.
+W is (p, m): a column a class, a row a feature and, with an intercept, one more row that no penalty touches.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pianobench.problems.conditioning import condition
+from pianobench.problems.cost import Cost, Meter, Prices
+from pianobench.problems.data import rows_in_memory
+from pianobench.problems.engines.memory import Part
+from pianobench.problems.kernels import fields as on_fields
+from pianobench.problems.kernels import softmax as on_softmax
+from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
+from pianobench.problems.oracles import Curvature, Line
+from pianobench.problems.penalties import Array, Penalty
+from pianobench.problems.rows import Field, Kernel, Layout, Rows
+
+ANYWHERE = frozenset({"moments", "line", "curvature", "gram", "fields", "rows", "restrict"})
+FLOOR = {4: 1e-37, 8: 1e-290}  # smallest probability that enters A and B, by bytes of the dtype
+
+MomentsUpdate: TypeAlias = Callable[[Array, Array, Array, Array, Array, Penalty], Array]
+
+
+class Problem:
+    """A multinomial logistic regression problem. Immutable; what its calls cost is added up in `meter`.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (n, d)
+        float32 and float64 are kept, other numbers become float64; sparse formats become CSR. Never written.
+    y : array-like (n,)
+        Labels of any kind; `classes` and `decode` map the codes back.
+    penalty : Penalty, optional
+        ``L1(lam)``, ``L2(lam)``, ``L0(lam)``, ``ElasticNet(l1, l2)``; None for none.
+    sample_weight : array-like (n,), optional
+        Weights a_j >= 0, 1 by default; weight 2 counts as the row twice.
+    fit_intercept : bool
+        Whether W has a last row for a constant column.
+    conditioning : {"none", "scale", "centre+scale"}
+        Columns the solver sees; penalty, solution (`to_user`) and objective stay in the user's units.
+    classes : array-like (m,), optional
+        All classes, also those absent from y.
+
+    Attributes
+    ----------
+    n, p, m, d, nnz : int
+        Rows, rows of W, classes, features, stored entries of X.
+    dtype : numpy dtype
+        Of X, and so of W.
+    layout : {"dense", "csr"}
+    pen : Penalty
+        Strengths (p, 1) on the rows of W, 0 on the intercept.
+    has : frozenset of str
+        What can be asked: of {"moments", "line", "curvature", "gram", "fields", "columns", "rows", "restrict"}.
+    active : array (p, m) of bool, or None
+        In a sub-problem, the weights that may differ from 0.
+
+    Raises
+    ------
+    ValueError
+        The input is not what is described here; the message names the value and the remedy.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        penalty: Penalty | None = None,
+        sample_weight: ArrayLike | None = None,
+        fit_intercept: bool = True,
+        conditioning: str = "none",
+        classes: ArrayLike | None = None,
+    ) -> None:
+        rows, known = rows_in_memory(X, y, sample_weight, fit_intercept, classes)
+        self._set_up(rows, known, penalty, fit_intercept, conditioning)
+
+    @classmethod
+    def over(
+        cls,
+        rows: Rows,
+        classes: NDArray[Any],
+        *,
+        penalty: Penalty | None = None,
+        fit_intercept: bool = True,
+        conditioning: str = "none",
+    ) -> Problem:
+        """The problem over rows that live elsewhere; they must have been made with the same `fit_intercept`."""
+        problem = cls.__new__(cls)
+        problem._set_up(rows, classes, penalty, fit_intercept, conditioning)
+        return problem
+
+    def _set_up(self, rows: Rows, classes: NDArray[Any], penalty: Penalty | None, intercept: bool, kind: str) -> None:
+        if penalty is not None and not isinstance(penalty, Penalty):
+            raise ValueError(f"penalty={penalty!r}: L1(lam), L2(lam), L0(lam), ElasticNet(l1, l2) or None is expected")
+        self.home, self._conditioned = condition(rows, kind, intercept)
+        self.classes, self.conditioning, self.fit_intercept = classes, kind, intercept
+        self.active: NDArray[np.bool_] | None = None
+        self._whole: tuple[NDArray[np.intp], tuple[int, int]] | None = None  # rows kept of a larger W, and its shape
+        self.meter = Meter()
+        self._set_penalty(penalty)
+
+    def _set_penalty(self, penalty: Penalty | None) -> None:
+        self.penalty = penalty
+        unit = self._conditioned.unit  # an infinite one makes the intercept free of any penalty
+        self.pen = (penalty or Penalty()).by_row(np.append(unit, np.inf) if self.fit_intercept else unit)
+
+    # sizes ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        return self.home.n
+
+    @property
+    def d(self) -> int:
+        return self.home.d
+
+    @property
+    def p(self) -> int:
+        return self.d + self.fit_intercept
+
+    @property
+    def m(self) -> int:
+        return self.home.m
+
+    @property
+    def nnz(self) -> int:
+        return self.home.nnz
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.home.dtype
+
+    @property
+    def layout(self) -> Layout:
+        return self.home.layout
+
+    @property
+    def has(self) -> frozenset[str]:
+        return ANYWHERE | {"columns"} if self.home.local else ANYWHERE
+
+    @cached_property
+    def prices(self) -> Prices:
+        """Costs of the elementary operations."""
+        index = 4 if self.layout == "csr" else 0
+        entries = self.nnz + self.n * self.fit_intercept
+        return Prices(self.n, self.m, entries, self.dtype.itemsize, self.dtype.itemsize + index)
+
+    def gradient_equivalents(self, cost: Cost) -> float:
+        """Flops of `cost` over those of one `smooth`."""
+        return cost.flops / self.prices.smooth.flops
+
+    def zeros(self) -> Array:
+        """W = 0 (p, m)."""
+        return np.zeros((self.p, self.m), self.dtype)
+
+    # the objective ----------------------------------------------------------------------------------------------------
+
+    def value(self, W: Array) -> float:
+        """F at W (p, m)."""
+        (loss,) = self.home.reduce(on_softmax.loss, W)
+        self.meter.charge(self.prices.product() + self.prices.softmax)
+        return float(loss) + self.pen.value(W)
+
+    def smooth(self, W: Array) -> tuple[float, Array]:
+        """f and its gradient (p, m) at W, in one read of X."""
+        loss, G = self.home.reduce(on_softmax.loss_gradient, W)
+        self.meter.charge(self.prices.smooth)
+        return self.add_quadratic(loss, G, W)
+
+    def add_quadratic(self, loss: float, G: Array, W: Array) -> tuple[float, Array]:
+        """f and its gradient, of the loss and its gradient."""
+        G = G + (self.pen.l2 * W).astype(W.dtype)
+        return float(loss) + self.pen.quadratic(W), self.only_active(G)
+
+    def prox(self, V: Array, step: float) -> Array:
+        """Proximal point of ``step * (l1 + l0)`` at V (p, m)."""
+        return self.only_active(self.pen.prox(V, step))
+
+    def moments_map(self, W: Array, update: MomentsUpdate, lse: Field | None = None) -> tuple[Array, float]:
+        """New W from PIANO's moments, and f at the old one.
+
+        Calls ``update(W, A, B, C, S, pen)`` on blocks of classes, here one: W (p, m); ``A = X_plus.T (a P)`` and
+        ``B = X_minus.T (a P)`` (p, m); ``C = X.T (a Y)`` (p, m); S (1, m) the largest ``sum_l |x_jl|`` over
+        the features active in a class; pen with strengths (p, 1). It returns the new W and must be element-wise.
+        With `lse` (n, 1), P is ``exp(X W - lse)`` and f has the tangent of its log at that lse, as LC wants it.
+        """
+        floor = FLOOR[W.dtype.itemsize]
+        kernel, kept = (on_softmax.moments, ()) if lse is None else (on_softmax.moments_at, (lse,))
+        loss, A, B = self.home.reduce(kernel, W, floor, fields=kept)
+        self.meter.charge(self.prices.product(3.0 if self.signed else 2.0) + self.prices.softmax)
+        W_new = update(W, A, B, self.class_sums, self.reach, self.pen).astype(W.dtype, copy=False)
+        return self.only_active(W_new), float(loss) + self.pen.quadratic(W)
+
+    @cached_property
+    def class_sums(self) -> Array:
+        """``C = X.T (a Y)`` (p, m), charged to who asks first."""
+        (C,) = self.home.reduce(on_softmax.class_sums, self.zeros())
+        self.meter.charge(self.prices.product())
+        return np.asarray(C)
+
+    @cached_property
+    def reach(self) -> Array:
+        """S (1, m) or (1, 1): ``max_j sum_l |x_jl|`` over the active features l, 1 where X is 0."""
+        (S,) = self.home.reduce(
+            on_fields.reach, np.ones((self.p, 1), bool) if self.active is None else self.active, largest=True
+        )
+        self.meter.charge(Cost(self.n, 2.0 * self.prices.nnz, self.prices.nnz * self.prices.entry_bytes, 1.0))
+        return np.asarray(np.where(S > 0, S, 1.0))[None, :]
+
+    @cached_property
+    def signed(self) -> bool:
+        """Whether X, as the solver sees it, has negative values."""
+        return bool(self.home.reduce(on_fields.signed, largest=True)[0])
+
+    def line(self, W: Array, D: Array) -> Line:
+        """f along ``W + t D``."""
+        return Line(self, W, self.only_active(D))
+
+    def curvature(self, W: Array) -> Curvature:
+        """Hessian of f at W."""
+        return Curvature(self, W)
+
+    # sample space -----------------------------------------------------------------------------------------------------
+
+    def field(self, k: int, fill: float = 0.0, dtype: Any = None) -> Field:
+        """A new (n, k) array that stays with the rows."""
+        return self.home.field(k, fill, np.dtype(dtype or self.dtype))
+
+    def map_rows(
+        self, kernel: Kernel, *fields: Field, W: Array | None = None, parameters: tuple[Any, ...] = ()
+    ) -> tuple[float, ...]:
+        """Sums, over the parts of the rows, of ``kernel(part, [W,] *parameters, *fields)``; it may write the fields."""
+        result = self.home.reduce(kernel, *(() if W is None else (W,)), *parameters, fields=fields)
+        width = sum(f.k for f in fields) / self.m
+        self.meter.charge(self.prices.rowwise(getattr(kernel, "flops", 5.0), width))
+        if W is not None:
+            self.meter.charge(self.prices.product())
+        return result
+
+    def scores(self, W: Array) -> Field:
+        """A new field with X W."""
+        out = self.field(W.shape[1], dtype=W.dtype)
+        self.xw(W, out)
+        return out
+
+    def xw(self, W: Array, out: Field) -> None:
+        """``out = X W``."""
+        self.home.reduce(on_fields.scores, W, fields=(out,))
+        self.meter.charge(self.prices.product(W.shape[1] / self.m))
+
+    def xt(self, field: Field) -> Array:
+        """``X.T field`` (p, k): the transpose of `xw`, without weights."""
+        (T,) = self.home.reduce(on_fields.adjoint, fields=(field,))
+        self.meter.charge(self.prices.product(field.k / self.m))
+        return self.only_active(T) if field.k == self.m else np.asarray(T)
+
+    def weights(self) -> Field:
+        """The sample weights a as a field (n, 1)."""
+        out = self.field(1, dtype=np.float64)
+        self.home.reduce(on_fields.weights, fields=(out,))
+        return out
+
+    def gram(self, w: Field | None = None) -> Array:
+        """``X.T diag(w) X`` (p, p), float64; w is a field (n, 1), or None for plain ``X.T X``."""
+        (G,) = self.home.reduce(on_fields.gram, fields=() if w is None else (w,))
+        self.meter.charge(self.prices.product(self.p / self.m))
+        return np.asarray(G)
+
+    def sweep(
+        self,
+        rule: Rule,
+        W: Array,
+        margins: Field,
+        order: NDArray[np.intp],
+        groups: int = 1,
+        gamma: float = 1.0,
+    ) -> tuple[Array, float]:
+        """One pass of coordinate steps over the weights numbered ``l * m + i`` in `order`, and f at the new W.
+
+        The order is cut into `groups` equal runs. Inside a run a step sees the steps before it; runs see each other
+        only at the end. `margins` holds X W and is kept up to date. Needs "columns".
+        """
+        if "columns" not in self.has:
+            raise TypeError("coordinate steps need all rows in one place: this problem's rows are spread")
+        W, loss = self.home.reduce(coordinate_sweep, rule, W, order, groups, gamma, self.pen, fields=(margins,))
+        smooth = self.prices.smooth
+        self.meter.charge(Cost(2.0 * self.n, 2.0 * smooth.flops, 2.0 * smooth.bytes, order.size))
+        return W, float(loss) + self.pen.quadratic(W)
+
+    # other problems from this one -------------------------------------------------------------------------------------
+
+    def with_penalty(self, penalty: Penalty | None) -> Problem:
+        """The same rows under another penalty, with its own meter."""
+        other = self._like(self.home)
+        other._set_penalty(penalty)
+        return other
+
+    def off_the_clock(self) -> Problem:
+        """The same problem with a meter of its own, for certificates and references."""
+        return self._like(self.home)
+
+    def restrict(self, active: NDArray[np.bool_]) -> Problem:
+        """The sub-problem in which only the weights true in `active` (p, m) may differ from 0.
+
+        Its W has the rows with any active weight; `lift` and `project` go up and down. An intercept stays as it is.
+        """
+        if self.active is not None:
+            raise ValueError("this problem is restricted already: restrict the whole one")
+        kept = np.flatnonzero(active.any(axis=1))
+        intercept = self.fit_intercept and self.p - 1 in kept
+        other = self._like(self.home.each(Part.columns, kept[kept < self.d], intercept))
+        other.active, other.pen, other.fit_intercept = active[kept], self.pen.block(kept), intercept
+        other._whole = (kept, (self.p, self.m))
+        return other
+
+    def lift(self, W: Array) -> Array:
+        """Weights of the whole problem of a sub-problem's W."""
+        kept, shape = self._sub()
+        whole = np.zeros(shape, W.dtype)
+        whole[kept] = W
+        return whole
+
+    def project(self, W: Array) -> Array:
+        """Weights of this sub-problem of the whole problem's W."""
+        return self.only_active(W[self._sub()[0]])
+
+    def _sub(self) -> tuple[NDArray[np.intp], tuple[int, int]]:
+        if self._whole is None:
+            raise ValueError("this problem is not restricted: lift and project belong to what restrict returns")
+        return self._whole
+
+    def rows(self, index: NDArray[np.intp], weight: Array | None = None, total: float | None = None) -> Problem:
+        """The problem over some rows, their weights times `weight` and scaled to add up to `total`."""
+        home = self.home.take(np.asarray(index, np.intp), weight)
+        if total is not None:
+            (have,) = home.reduce(on_fields.total_weight)
+            home = home.each(Part.reweighted, total / have)
+        return self._like(home)
+
+    def tiny(self) -> Problem:
+        """At most 64 rows of the same type, layout and penalty: all that a warm-up may touch."""
+        return self.rows(np.unique(np.linspace(0, self.n - 1, min(self.n, 64)).astype(np.intp)))
+
+    def _like(self, home: Rows) -> Problem:
+        other = copy.copy(self)
+        for name in ("class_sums", "reach", "signed", "prices"):
+            other.__dict__.pop(name, None)
+        other.home, other.meter = home, Meter()
+        return other
+
+    def only_active(self, V: Array) -> Array:
+        """V (p, m) with 0 where a weight is held at 0."""
+        return V if self.active is None else np.where(self.active, V, V.dtype.type(0))
+
+    # the user's units -------------------------------------------------------------------------------------------------
+
+    def to_user(self, W: Array) -> tuple[Array, Array]:
+        """Coefficients (m, d) and intercept (m,) for the user's X, float64."""
+        return self._conditioned.to_user(W, self.fit_intercept)
+
+    def from_user(self, coef: Array, b: Array | None = None) -> Array:
+        """W (p, m), of X's type, of coefficients (m, d) and intercept (m,)."""
+        b = np.zeros(self.m) if b is None else b
+        return self._conditioned.from_user(coef, b, self.fit_intercept).astype(self.dtype)
+
+    def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:
+        """The caller's labels of codes 0 .. m-1."""
+        return np.asarray(self.classes[codes])
+
+    @cached_property
+    def lambda_max(self) -> float:
+        """Smallest strength of l1 (alone or in an elastic net) at which all penalised weights are 0, in user units."""
+        W = np.zeros((self.p, self.m))
+        if self.fit_intercept:
+            (counts,) = self.home.reduce(on_fields.totals)
+            with np.errstate(divide="ignore"):
+                W[-1] = np.log(counts / counts.sum())  # -inf for a class that no row has: its probability is 0
+        _, G = self.home.reduce(on_softmax.loss_gradient, W)
+        return float((np.abs(G[: self.d]) * self._conditioned.unit[:, None]).max())
