@@ -20,9 +20,7 @@ FOLDERS = ("algorithms", "datasets", "experiments", "plots", "problems", "result
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_bare_import_is_refused(root: Path, folder: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import {folder}"], cwd=root, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", f"import {folder}"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"ImportError: import pianobench.{folder}, not {folder}")
 
@@ -48,11 +46,11 @@ def test_unknown_name() -> None:
 def test_pickle_through_a_spawned_worker() -> None:
     from pianobench.problems import L2
 
-    assert L2.__module__.startswith("pianobench.")
     sent = L2(0.5)
+    assert type(sent).__module__.startswith("pianobench.problems")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         received = pool.apply(copy.copy, (sent,))
-    assert type(received) is L2
+    assert type(received) is type(sent)
     assert received == sent
 
 

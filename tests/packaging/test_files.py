@@ -20,9 +20,7 @@ FORBIDDEN = {
             "--find-" + "links",
         ]
     ),
-    "a path of one machine": "|".join(
-        [r"(?<![\w.])/" + word + "/" for word in ("work", "root", "home", "Users")]
-    ),
+    "a path of one machine": "|".join([r"(?<![\w.])/" + word + "/" for word in ("work", "root", "home", "Users")]),
 }
 
 

@@ -25,13 +25,12 @@ MODULE = "pytest.skip('the tool is absent', allow_module_level=True)"
 @pytest.mark.parametrize(
     ("ci", "mark", "workers", "code"),
     [
-        ("true", UNLISTED, 0, 1),
         ("true", UNLISTED, 1, 1),
         ("true", MODULE, 0, 1),
         ("true", "", 0, 0),
         ("false", UNLISTED, 0, 0),
     ],
-    ids=["test", "worker", "module", "none", "not-ci"],
+    ids=["worker", "module", "none", "not-ci"],
 )
 def test_unlisted_skip(root: Path, tmp_path: Path, ci: str, mark: str, workers: int, code: int) -> None:
     (tmp_path / "test_skips.py").write_text(SKIPS.format(mark=mark), encoding="utf-8")
@@ -40,6 +39,4 @@ def test_unlisted_skip(root: Path, tmp_path: Path, ci: str, mark: str, workers: 
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-n", str(workers), "test_skips.py"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == code, done.stdout + done.stderr
-    assert ("test_skips.py::test_skips: the tool is absent" in done.stdout) == (
-        code == 1 and mark == UNLISTED
-    )
+    assert ("test_skips.py::test_skips: the tool is absent" in done.stdout) == (code == 1 and mark == UNLISTED)
