@@ -9,13 +9,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 CI = os.environ.get("CI") == "true"
 
-# The cores are shared out among the xdist workers. Too late once numpy, scipy or numba is imported.
-_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-THREADS = max(1, (os.cpu_count() or 1) // _workers)
-os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
-os.environ.setdefault("OPENBLAS_NUM_THREADS", str(THREADS))
-# Numba's variable is the size of its pool: two at least, so that a test may ask for a second thread.
-os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, THREADS)))
+# The cores are shared out among the xdist workers. Too late once numpy, scipy or numba is imported, and wrong in the
+# process that starts the workers, since they inherit its variables.
+CORES = os.cpu_count() or 1
+THREADS = max(1, CORES // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+if "PYTEST_XDIST_WORKER" in os.environ or CORES == 1:
+    os.environ.setdefault("OMP_NUM_THREADS", str(THREADS))
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", str(THREADS))
+    # The size of Numba's pool: two at least, so that a test may ask for a second thread.
+    os.environ.setdefault("NUMBA_NUM_THREADS", str(max(2, THREADS)))
 
 from hypothesis import settings  # noqa: E402  (after the variables: it may import numpy)
 
