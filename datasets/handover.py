@@ -61,7 +61,5 @@ def read(folder: Path, expected: str) -> tuple[Any, NDArray[np.int64]]:
         data, indices, indptr, shape = (np.load(folder / f"X_{name}.npy") for name in _CSR_PARTS)
         X = csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
     if checksum(X, y) != expected:
-        raise CorruptData(
-            f"the arrays in {folder.name} have changed since they were written: delete that folder"
-        )
+        raise CorruptData(f"the arrays in {folder.name} have changed since they were written: delete that folder")
     return X, y

@@ -11,6 +11,7 @@ _READERS: dict[str, Callable[[], Dataset]] = {
     "digits": scikit_learn.digits,
     "iris": scikit_learn.iris,
     "wine": scikit_learn.wine,
+    "wine_standardised": scikit_learn.wine_standardised,
 }
 
 

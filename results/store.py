@@ -153,9 +153,7 @@ class Store:
 
     def runs(self) -> list[str]:
         """Names of the complete runs, oldest first."""
-        return [
-            p.parent.name for p in sorted(self.root.glob("*/manifest.json"), key=lambda p: p.stat().st_mtime)
-        ]
+        return [p.parent.name for p in sorted(self.root.glob("*/manifest.json"), key=lambda p: p.stat().st_mtime)]
 
     def folder(self, run: str | Path) -> Path:
         """Folder of a run given by name, by path, or as ``latest``.
@@ -171,9 +169,7 @@ class Store:
         for folder in (self.root / run, Path(run)):
             if (folder / "manifest.json").is_file():
                 return folder
-        listed = (
-            f"runs here: {', '.join(known[-5:])}" if known else "there is no run yet: `pianobench reproduce`"
-        )
+        listed = f"runs here: {', '.join(known[-5:])}" if known else "there is no run yet: `pianobench reproduce`"
         raise StoreError(f"no run {str(run)!r} in {self.root}; {listed}")
 
 
