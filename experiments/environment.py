@@ -1,0 +1,61 @@
+"""Environment of the processes that measure: threads, and a cache of compiled kernels that can be trusted."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from pianobench.experiments import sources
+
+_THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
+
+
+def for_cell(threads: int) -> dict[str, str]:
+    """Environment variables of a process that may use `threads` threads, everywhere alike.
+
+    The libraries read most of these when they are imported: a process cannot set them for itself.
+    """
+    return {
+        **os.environ,
+        **dict.fromkeys(_THREAD_VARIABLES, str(threads)),
+        "OMP_DYNAMIC": "FALSE",
+        "MKL_DYNAMIC": "FALSE",
+        "PYTHONHASHSEED": "0",
+        "PYTHONFAULTHANDLER": "1",
+        "PYTHONUNBUFFERED": "1",
+        "NUMBA_CACHE_DIR": str(compiled_kernels()),
+    }
+
+
+def available_cores() -> int:
+    """Cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cache_folder() -> Path:
+    """Folder for what can be made again: $PIANOBENCH_CACHE, or ``pianobench`` in the user's cache folder."""
+    if "PIANOBENCH_CACHE" in os.environ:
+        return Path(os.environ["PIANOBENCH_CACHE"])
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pianobench"
+
+
+@cache
+def compiled_kernels() -> Path:
+    """Cache of Numba for the present sources.
+
+    Numba notices that a compiled function's own file has changed, but not that a function it calls has
+    changed in another file: it would go on using the old one. So all files with Numba code are hashed
+    together into the folder's name.
+    """
+    modules = (*sources.modules_below("pianobench.problems"), *sources.modules_below("pianobench.algorithms"))
+    texts = {name: path.read_bytes() for name in modules if (path := sources.source(name))}
+    compiled = {name: text for name, text in texts.items() if b"numba" in text}
+    return cache_folder() / "numba" / sources.digest(compiled)[:16]
