@@ -1,0 +1,193 @@
+"""Commands. Each imports what it needs when it runs: `--help` must not wait for NumPy."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pianobench import __version__
+from pianobench.results.store import DEFAULT_ROOT
+
+app = typer.Typer(
+    name="pianobench",
+    help="Benchmarks and reproduction of multinomial and sparse multinomial logistic regression.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")]
+Only = Annotated[
+    str | None,
+    typer.Option("--only", metavar="PATTERN", help="Run cells whose label contains, or matches, PATTERN."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="List the cells and run nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, metavar="N", help="Threads of a cell, in place of the configuration's."),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pianobench {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    del version  # the callback has done it
+
+
+@app.command()
+def reproduce(
+    tier: Annotated[str, typer.Option(help="Which part of the reproduction to run.")] = "smoke",
+    dry_run: DryRun = False,
+    out: Out = DEFAULT_ROOT,
+    only: Only = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Run the experiments on the papers' claims: rows, curves, a figure, and where each claim stands."""
+    from pianobench.experiments.config import shipped
+    from pianobench.experiments.mistakes import UserMistake
+
+    if tier not in shipped():
+        raise UserMistake(f"--tier {tier!r}: there is no such tier yet; there is {', '.join(shipped())}")
+    _run(tier, dry_run, out, only, as_json, quiet, threads, with_claims=True)
+
+
+@app.command()
+def run(
+    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped one.")],
+    dry_run: DryRun = False,
+    out: Out = DEFAULT_ROOT,
+    only: Only = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Run one configuration: rows, curves and a figure."""
+    _run(config, dry_run, out, only, as_json, quiet, threads, with_claims=False)
+
+
+def _run(
+    config: str,
+    dry_run: bool,
+    out: Path,
+    only: str | None,
+    as_json: bool,
+    quiet: bool,
+    threads: int | None,
+    with_claims: bool,
+) -> None:
+    from pianobench.experiments import suite
+    from pianobench.experiments.cli import show
+    from pianobench.results.store import Store, load
+
+    plan, store = suite.plan(config, only, threads), Store(out)
+    if dry_run:
+        show.cells(plan.cells, store, as_json)
+        return
+    progress = show.Progress(len(plan.cells), quiet)
+    command = ["pianobench", *sys.argv[1:]]
+    folder, outcome = suite.execute(plan, store, command, progress.start, progress.row)
+    tables = load(folder)
+    figures = suite.draw(tables, folder)
+    show.outcome(tables, folder, figures, with_claims, as_json)
+    if outcome.interrupted:
+        raise typer.Exit(130)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Name or path of a run, or 'latest'.")] = "latest",
+    out: Out = DEFAULT_ROOT,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the figure and print the table of a run again, from its stored tables alone."""
+    from pianobench.experiments import suite
+    from pianobench.experiments.cli import show
+    from pianobench.experiments.mistakes import UserMistake
+    from pianobench.results.store import Store, StoreError, load
+
+    try:
+        folder = Store(out).folder(run)
+        tables = load(folder)
+    except StoreError as error:
+        raise UserMistake(str(error)) from error
+    show.outcome(tables, folder, suite.draw(tables, folder), with_claims=False, as_json=as_json)
+
+
+@app.command()
+def solvers(as_json: AsJson = False) -> None:
+    """List the methods: key, name in the literature, penalties, what one step is."""
+    from pianobench.algorithms import SOLVERS
+    from pianobench.experiments.cli import show
+
+    entries: list[dict[str, Any]] = [
+        {
+            "key": key,
+            "title": entry.title,
+            "penalties": [str(p) for p in entry.penalties],
+            "step": entry.step_is,
+            "citation": entry.citation,
+        }
+        for key, entry in SOLVERS.items()
+    ]
+    show.listing(entries, as_json, ("key", "title", "penalties", "step"))
+
+
+@app.command()
+def datasets(as_json: AsJson = False) -> None:
+    """List the data sets: size, field, origin and licence."""
+    from pianobench.datasets import load, names
+    from pianobench.experiments.cli import show
+
+    entries: list[dict[str, Any]] = []
+    for name in names():
+        dataset = load(name)
+        entries.append(
+            {
+                "name": name,
+                "samples": dataset.n,
+                "features": dataset.d,
+                "classes": dataset.m,
+                "description": dataset.description,
+                "field": dataset.field,
+                "preprocessing": dataset.preprocessing,
+                "origin": dataset.origin,
+                "licence": dataset.licence,
+                "checksum": dataset.checksum,
+            }
+        )
+    show.listing(entries, as_json, ("name", "samples", "features", "classes", "field", "description"))
+
+
+@app.command()
+def claims(as_json: AsJson = False) -> None:
+    """List the papers' claims in our words, and the experiments whose rows bear on them."""
+    from pianobench.experiments.claims import ledger
+    from pianobench.experiments.cli import show
+
+    entries: list[dict[str, Any]] = [
+        {
+            "id": claim.id,
+            "statement": claim.statement,
+            "place": claim.place,
+            "experiments": list(claim.experiments),
+        }
+        for claim in ledger()
+    ]
+    show.listing(entries, as_json, ("id", "statement", "place", "experiments"))

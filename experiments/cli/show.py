@@ -1,0 +1,173 @@
+"""What the commands print: results on standard output, progress on standard error."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from pianobench.experiments.cells import Cell
+from pianobench.experiments.claims import ledger, standing
+from pianobench.results.schema import FINISHED
+from pianobench.results.store import Store, Tables
+
+WIDTH_OF_PIPES = 118
+
+
+class Progress:
+    """One line for each cell, on standard error."""
+
+    def __init__(self, total: int, quiet: bool) -> None:
+        self.total = total
+        self.quiet = quiet
+        self.number = 0
+
+    def start(self, cell: Cell) -> None:
+        """Name the cell that starts."""
+        if not self.quiet:
+            print(f"[{self.number + 1}/{self.total}] {cell.label} … ", end="", file=sys.stderr, flush=True)
+
+    def row(self, row: Mapping[str, Any]) -> None:
+        """Say how it ended."""
+        self.number += 1
+        if self.quiet:
+            return
+        text = row["status"]
+        if row.get("seconds") is not None:
+            text += f", {row['steps']} steps, {row['seconds']:.3g} s"
+        if row["reused"] or row["reason"].startswith("not started"):
+            text = f"[{self.number}/{self.total}] {row['label']}: {text}"
+        if row["reused"]:
+            text += f", measured {row['measured_at'][:10]}"
+        print(text, file=sys.stderr, flush=True)
+
+
+def cells(cells: Sequence[Cell], store: Store, as_json: bool) -> None:
+    """What would be run, and what the store already holds."""
+    listed: list[dict[str, Any]] = [
+        {"label": c.label, "key": c.key, "held": store.finished(c.key) is not None} for c in cells
+    ]
+    if as_json:
+        print(json.dumps({"cells": listed}, indent=1))
+        return
+    for entry in listed:
+        print(f"{entry['key'][:8]}  {'held' if entry['held'] else 'to run':6}  {entry['label']}")
+    held = sum(bool(entry["held"]) for entry in listed)
+    print(f"{len(listed)} cells, {held} held by the store, {len(listed) - held} to run")
+
+
+def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequence[str]) -> None:
+    """A table of entries; as text these columns only, as JSON everything."""
+    if as_json:
+        print(json.dumps(list(entries), indent=1))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    for entry in entries:
+        values = (entry[name] for name in columns)
+        table.add_row(*(", ".join(v) if isinstance(v, list) else str(v) for v in values))
+    out = console()
+    out.print(table, highlight=False)
+    left_out = [name for name in entries[0] if name not in columns]
+    if left_out:
+        out.print(f"(--json adds {', '.join(left_out)})", style="dim", highlight=False)
+
+
+def outcome(tables: Tables, folder: Path, figures: Sequence[Path], with_claims: bool, as_json: bool) -> None:
+    """Table of results, files, and where the claims stand."""
+    seen = set(tables.rows.loc[tables.rows["status"].isin(FINISHED), "experiment"])
+    standings = {claim.id: standing(claim, seen) for claim in ledger()} if with_claims else {}
+    if as_json:
+        document = {
+            "run": str(folder),
+            "figures": [str(path) for path in figures],
+            "rows": [{k: _plain(v) for k, v in row.items()} for row in tables.rows.to_dict("records")],
+            **({"claims": standings} if with_claims else {}),
+        }
+        print(json.dumps(document, indent=1, allow_nan=False))
+        return
+    out = console()
+    out.print(f"\n{tables.manifest['title']}", style="bold", highlight=False)
+    out.print(results(tables))
+    for _, row in tables.rows.iterrows():
+        if row["status"] != "converged":
+            where = f"{row['dataset']}/{row['problem']}"
+            out.print(
+                f"{where}, {row['solver_title']}: {row['status']}: {row['reason']}",
+                highlight=False,
+                markup=False,
+            )
+    out.print(
+        "PIANO here is our derivation: the paper's own update and figures were not available.",
+        highlight=False,
+    )
+    out.print(
+        f"\nTables  {folder}\nFigure  {', '.join(path.name for path in figures)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if with_claims:
+        _claims(out, standings)
+
+
+def results(tables: Tables) -> Table:
+    """The rows of a run as a table for people."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("data", "problem", "method", "outcome"):
+        table.add_column(name, no_wrap=True)
+    for name in ("gap", "steps", "gradients", "seconds", "non-zero"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in tables.rows.to_dict("records"):
+        table.add_row(
+            row["dataset"],
+            row["problem"],
+            row["solver_title"],
+            row["status"] + (" (reused)" if row["reused"] else ""),
+            *(_number(row[k], f) for k, f in _NUMBERS),
+        )
+    return table
+
+
+_NUMBERS = (
+    ("gap", ".1e"),
+    ("steps", ",.0f"),
+    ("gradient_equivalents", ",.1f"),
+    ("seconds", ".3f"),
+    ("nnz", ",.0f"),
+)
+
+
+def console() -> Console:
+    """Standard output; wider than a terminal's 80 columns where it is a file or a pipe."""
+    return Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_PIPES)
+
+
+def _claims(out: Console, standings: Mapping[str, str]) -> None:
+    out.print("\nClaims", style="bold")
+    unseen = [key for key, text in standings.items() if text == "no run yet"]
+    for key, text in standings.items():
+        if key not in unseen:
+            out.print(f"{key}: {text}", highlight=False)
+    out.print(f"No run yet: {', '.join(unseen)}", highlight=False)
+
+
+def _missing(value: Any) -> bool:
+    import pandas as pd
+
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def _number(value: Any, form: str) -> str:
+    return "" if _missing(value) else format(value, form)
+
+
+def _plain(value: Any) -> Any:
+    """For strict JSON: missing as null, infinities as text."""
+    if _missing(value):
+        return None
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
