@@ -95,8 +95,7 @@ def kkt_residual(problem: Problem, W: Array) -> float:
         slope = np.where(W == 0, np.maximum(np.abs(G) - l1, 0.0), np.abs(G + l1 * np.sign(W)))
         if problem.pen.kind == "l0":
             slope = np.where((W == 0) & (np.asarray(problem.pen.l0) > 0), 0.0, slope)
-        largest = float(slope.max())
-        return largest / (float(at_zero.max()) or 1.0)
+        return float(slope.max(initial=0.0)) / (float(at_zero.max(initial=0.0)) or 1.0)
 
 
 def _bound_with_penalty(problem: Problem, W: Array) -> float:
@@ -150,18 +149,18 @@ def with_best_intercept(problem: Problem, W: Array, most_steps: int = 50) -> Arr
             if not math.isfinite(f):
                 break
         g, H = g[present], H[np.ix_(present, present)]
-        if np.abs(g).max() <= 1e-15 * counts.sum():
+        if np.abs(g).max() <= 1e-13 * counts.sum():
             break
         step = -np.linalg.lstsq(H + counts.sum() / g.size, g, rcond=None)[0]  # the constant mends H's null vector 1
         length = 1.0
-        while length > 1e-10:
+        while True:
             trial = b.copy()
             trial[present] += length * step
             new = problem.home.reduce(dual.intercept_newton, trial, fields=(Z,))
-            if new[0] <= f + 1e-4 * length * float(g @ step):
+            if new[0] <= f + 1e-4 * length * float(g @ step) or length < 1e-3:
                 break
             length *= 0.5
-        else:
+        if not new[0] < f:  # at the rounding level
             break
         b, (f, g, H) = trial, new
     return np.vstack([W[:-1], b])

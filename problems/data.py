@@ -35,6 +35,8 @@ def rows_in_memory(
 def _design(X: Any, intercept: bool) -> Design:
     if sp.issparse(X):
         return _sparse(X, intercept)
+    if np.ma.is_masked(X):
+        raise ValueError("X holds masked values: fill missing values first")
     V = np.asarray(X)
     if V.ndim != 2:
         raise ValueError(
@@ -59,10 +61,6 @@ def _sparse(X: Any, intercept: bool) -> Csr:
     _check_not_empty(X.shape)
     V = sp.csr_array(X)
     data = _as_float(V.data)
-    if not np.isfinite(data).all():
-        place = int(np.argmax(~np.isfinite(data)))
-        row = int(np.searchsorted(V.indptr, place, side="right")) - 1
-        raise ValueError(_not_finite(data[place], row, int(V.indices[place])))
     indices, indptr = V.indices, V.indptr
     if indices.dtype != np.int32 and max(V.shape[1], V.nnz) < 2**31:
         indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
@@ -70,6 +68,10 @@ def _sparse(X: Any, intercept: bool) -> Csr:
     if not V.has_canonical_format:  # on a copy: the caller's matrix keeps its order
         V = V.copy()
         V.sum_duplicates()
+    if not np.isfinite(V.data).all():
+        place = int(np.argmax(~np.isfinite(V.data)))
+        row = int(np.searchsorted(V.indptr, place, side="right")) - 1
+        raise ValueError(_not_finite(V.data[place], row, int(V.indices[place])))
     return Csr(V, intercept, nonnegative=bool((V.data >= 0).all()))
 
 
@@ -82,8 +84,9 @@ def _as_float(values: NDArray[Any]) -> Array:
             f"X has dtype {values.dtype}: real numbers are expected; encode other columns first, for example one-hot"
         )
     try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is then refused with its place
+            return values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"X holds a value that is not a number ({error}): encode such columns first, for example one-hot"
         ) from None

@@ -51,6 +51,8 @@ class Design:
 
     def dot(self, W: Array) -> Array:
         """(n, k) ``X W`` for W (p, k)."""
+        if W.shape[0] != self.d + self.intercept:
+            raise ValueError(f"W has {W.shape[0]} rows: one a column is expected, {self.d + self.intercept}")
         Z = np.asarray(self.values(W.dtype) @ W[: self.d])
         return Z + W[-1] if self.intercept else Z
 
@@ -89,15 +91,20 @@ class Design:
         Z = np.asarray(self.each(self.values(FLOAT64), np.abs) @ wanted[: self.d])
         return Z + wanted[-1] if self.intercept else Z
 
-    def column(self, l: int) -> tuple[Index, Array]:
-        """Places and float64 values of column l: of all rows if dense, of the stored ones if sparse."""
-        if l == self.d:
-            return slice(None), np.ones(self.n)
-        V = self.columns(np.array([l]), False).values(FLOAT64)
+    def by_column(self, wanted: NDArray[np.intp]) -> dict[int, tuple[Index, Array]]:
+        """Places and float64 values of each wanted column: of all rows if dense, of the stored ones if sparse."""
+        own = wanted[wanted < self.d]
+        V = self.columns(own, False).values(FLOAT64)
+        found: dict[int, tuple[Index, Array]]
         if isinstance(V, np.ndarray):
-            return slice(None), V[:, 0]
-        stored = V.tocoo()
-        return np.asarray(stored.coords[0], np.intp), np.asarray(stored.data)
+            found = {l: (slice(None), column) for l, column in zip(own.tolist(), V.T.copy(), strict=True)}
+        else:
+            C = V.tocsc()
+            ends = [slice(*C.indptr[k : k + 2]) for k in range(own.size)]
+            found = {l: (C.indices[at].astype(np.intp), C.data[at]) for l, at in zip(own.tolist(), ends, strict=True)}
+        if own.size < wanted.size:
+            found[self.d] = slice(None), np.ones(self.n)
+        return found
 
     def slice(self, rows: Index) -> Design:
         """Some rows."""
@@ -131,9 +138,13 @@ class Dense(Design):
     scale: Array | None = None
 
     def values(self, dtype: np.dtype[Any]) -> Array:
-        V: Array = self.X if self.centre is None else self.X - self.centre  # in X's own type: exact near the centre
-        V = V.astype(dtype, copy=False)
-        return V if self.scale is None else V * self.scale.astype(dtype, copy=False)
+        wide = np.promote_types(self.X.dtype, dtype)  # a float32 X is centred in float64 for a certificate
+        V: Array = self.X.astype(wide, copy=False)
+        if self.centre is not None:
+            V = V - self.centre.astype(wide, copy=False)
+        if self.scale is not None:
+            V = V * self.scale.astype(wide, copy=False)
+        return V.astype(dtype, copy=False)
 
     def columns(self, index: NDArray[np.intp], intercept: bool) -> Dense:
         centre, scale = (None if v is None else v[index] for v in (self.centre, self.scale))

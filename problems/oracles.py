@@ -26,6 +26,7 @@ class Line:
         Margins of W if they are known.
     """
 
+    @np.errstate(all="ignore")  # overflow is an answer, see `Rows.reduce`
     def __init__(self, problem: Problem, W: Array, D: Array, XW: Field | None = None) -> None:
         self._problem, self.W, self.D = problem, W, D
         self._XW = problem.scores(W) if XW is None else XW
@@ -42,6 +43,7 @@ class Line:
         problem.meter.charge(problem.prices.softmax + problem.prices.rowwise(4.0, 2.0))
         return loss + self._q0 + t * (self._q1 + t * self._q2), slope + self._q1 + 2.0 * t * self._q2
 
+    @np.errstate(all="ignore")
     def take(self, t: float) -> Array:
         """The point (p, m) at t."""
         return np.asarray(self.W + self.W.dtype.type(t) * self.D)
@@ -77,9 +79,11 @@ class Curvature:
         problem.home.reduce(second_order.probabilities, W, fields=(self._P,))
         problem.meter.charge(problem.prices.product() + problem.prices.softmax)
 
+    @np.errstate(all="ignore")
     def __matmul__(self, V: Array) -> Array:
         """Hessian times V (p, m), without an exponential."""
         problem = self._problem
+        V = problem.only_active(V)
         (H,) = problem.home.reduce(second_order.hessian_product, V, fields=(self._P,))
         problem.meter.charge(problem.prices.product(2.0) + problem.prices.rowwise(5.0))
         return problem.only_active(H + (problem.pen.l2 * V).astype(V.dtype))

@@ -41,7 +41,7 @@ class Penalty:
         return "l2" if np.any(self.l2) else "none"
 
     def by_row(self, unit: Array) -> Penalty:
-        """The same penalty on rescaled weights ``W * unit``, hence strengths ``l1/unit, l2/unit**2, l0`` on a row.
+        """The same penalty where ``W / unit`` is what it acts on: strengths ``l1/unit, l2/unit**2, l0`` on a row of W.
 
         Parameters
         ----------
@@ -57,10 +57,12 @@ class Penalty:
         l1, l2, l0 = (s if np.ndim(s) == 0 else np.asarray(s)[rows] for s in (self.l1, self.l2, self.l0))
         return Penalty(l1, l2, l0)
 
+    @np.errstate(all="ignore")  # a penalty that overflows is infinite
     def quadratic(self, W: Array) -> float:
         """``sum l2/2 * W**2``, the part that is smooth."""
         return 0.5 * float(np.sum(self.l2 * np.square(W, dtype=np.float64))) if np.any(self.l2) else 0.0
 
+    @np.errstate(all="ignore")
     def nonsmooth(self, W: Array) -> float:
         """``sum l1 |W| + l0 [W != 0]``."""
         value = float(np.sum(self.l1 * np.abs(W), dtype=np.float64)) if np.any(self.l1) else 0.0

@@ -113,8 +113,9 @@ class Problem:
 
     def _set_penalty(self, penalty: Penalty | None) -> None:
         self.penalty = penalty
-        unit = self._conditioned.unit  # an infinite one makes the intercept free of any penalty
-        self.pen = (penalty or Penalty()).by_row(np.append(unit, np.inf) if self.fit_intercept else unit)
+        unit = np.append(self._conditioned.unit, np.inf)  # an infinite one leaves the intercept free of any penalty
+        kept = np.arange(self.p) if self._whole is None else self._whole[0]
+        self.pen = (penalty or Penalty()).by_row(unit[kept])
 
     # sizes ------------------------------------------------------------------------------------------------------------
 
@@ -179,6 +180,7 @@ class Problem:
         self.meter.charge(self.prices.smooth)
         return self.add_quadratic(loss, G, W)
 
+    @np.errstate(all="ignore")  # overflow is an answer, see `Rows.reduce`
     def add_quadratic(self, loss: float, G: Array, W: Array) -> tuple[float, Array]:
         """f and its gradient, of the loss and its gradient."""
         G = G + (self.pen.l2 * W).astype(W.dtype)
@@ -318,6 +320,11 @@ class Problem:
         """
         if self.active is not None:
             raise ValueError("this problem is restricted already: restrict the whole one")
+        active = np.asarray(active)
+        if active.shape != (self.p, self.m) or active.dtype != bool:
+            raise ValueError(
+                f"active is {active.dtype} of shape {active.shape}: bool of shape {(self.p, self.m)} is expected"
+            )
         kept = np.flatnonzero(active.any(axis=1))
         intercept = self.fit_intercept and self.p - 1 in kept
         other = self._like(self.home.each(Part.columns, kept[kept < self.d], intercept))
@@ -342,10 +349,17 @@ class Problem:
         return self._whole
 
     def rows(self, index: NDArray[np.intp], weight: Array | None = None, total: float | None = None) -> Problem:
-        """The problem over some rows, their weights times `weight` and scaled to add up to `total`."""
-        home = self.home.take(np.asarray(index, np.intp), weight)
+        """The problem over the rows numbered in `index`, their weights times `weight`, scaled to add up to `total`."""
+        index = np.asarray(index)
+        if index.dtype.kind not in "iu" or (index.size and not 0 <= index.min() <= index.max() < self.n):
+            raise ValueError(f"index is {index.dtype}: row numbers 0 .. {self.n - 1} are expected")
+        if weight is not None and np.shape(weight) != index.shape:
+            raise ValueError(f"weight has shape {np.shape(weight)}: one a row is expected, shape {index.shape}")
+        home = self.home.take(index.astype(np.intp), None if weight is None else np.asarray(weight, np.float64))
         if total is not None:
             (have,) = home.reduce(on_fields.total_weight)
+            if not have > 0:
+                raise ValueError(f"the rows' weights add up to {have}: they cannot be scaled to total={total}")
             home = home.each(Part.reweighted, total / have)
         return self._like(home)
 
@@ -355,7 +369,7 @@ class Problem:
 
     def _like(self, home: Rows) -> Problem:
         other = copy.copy(self)
-        for name in ("class_sums", "reach", "signed", "prices"):
+        for name in ("class_sums", "reach", "signed", "prices", "lambda_max"):
             other.__dict__.pop(name, None)
         other.home, other.meter = home, Meter()
         return other
@@ -368,11 +382,20 @@ class Problem:
 
     def to_user(self, W: Array) -> tuple[Array, Array]:
         """Coefficients (m, d) and intercept (m,) for the user's X, float64."""
-        return self._conditioned.to_user(W, self.fit_intercept)
+        if self._whole is None:
+            return self._conditioned.to_user(W, self.fit_intercept)
+        d = self._conditioned.unit.size
+        return self._conditioned.to_user(self.lift(W), self._whole[1][0] > d)
 
     def from_user(self, coef: Array, b: Array | None = None) -> Array:
         """W (p, m), of X's type, of coefficients (m, d) and intercept (m,)."""
-        b = np.zeros(self.m) if b is None else b
+        if self._whole is not None:
+            raise ValueError("this problem is restricted: project what the whole one's from_user returns")
+        coef, b = np.asarray(coef), np.zeros(self.m) if b is None else np.asarray(b)
+        if coef.shape != (self.m, self.d) or b.shape != (self.m,):
+            raise ValueError(
+                f"coef has shape {coef.shape} and b {b.shape}: {(self.m, self.d)} and {(self.m,)} are expected"
+            )
         return self._conditioned.from_user(coef, b, self.fit_intercept).astype(self.dtype)
 
     def decode(self, codes: NDArray[np.intp]) -> NDArray[Any]:
@@ -382,6 +405,8 @@ class Problem:
     @cached_property
     def lambda_max(self) -> float:
         """Smallest strength of l1 (alone or in an elastic net) at which all penalised weights are 0, in user units."""
+        if self._whole is not None:
+            raise ValueError("this problem is restricted: ask the whole one for lambda_max")
         W = np.zeros((self.p, self.m))
         if self.fit_intercept:
             (counts,) = self.home.reduce(on_fields.totals)

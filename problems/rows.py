@@ -1,8 +1,8 @@
 """The contract between the objective and the place where rows live.
 
 Everything the objective needs of its rows is a *kernel* applied to each part of the rows and added up in order. A
-kernel is a plain function ``kernel(part, *parameters, *fields) -> tuple`` of a module below `pianobench.problems.kernels`,
-so it can be sent to another process by name. An engine that keeps rows elsewhere implements `Rows`, and nothing else changes.
+kernel is a plain function ``kernel(part, *parameters, *fields) -> tuple`` of a module of `pianobench.problems`, so it
+can be sent to another process by name. An engine that keeps rows elsewhere implements `Rows`, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Rows(Protocol):
     ) -> tuple[Any, ...]:
         """Results of `kernel` on every part, added in the order of the parts (or their largest, element by element).
 
-        Fields come last among the kernel's arguments, as arrays, and may be written.
+        Fields come last among the kernel's arguments, as arrays, and may be written; parameters may not. An overflow is
+        an answer, infinity or NaN, and no warning.
         """
         ...
 
@@ -81,9 +82,15 @@ class Rows(Protocol):
         ...
 
     def each(self, change: Callable[..., Part], *parameters: Any) -> Rows:
-        """New rows, each part of them made by ``change(part, *parameters)``: conditioned, or with fewer columns."""
+        """New rows, each part of them made by ``change(part, *parameters)``: conditioned, or with fewer columns.
+
+        The fields of the old rows serve the new ones too: the parts keep their rows.
+        """
         ...
 
     def take(self, index: NDArray[np.intp], weight: Array | None) -> Rows:
-        """Some rows by their number, in this order, their weights multiplied by `weight` (k,)."""
+        """Some rows by their number, their weights multiplied by `weight` (k,): in this order within each part.
+
+        A part that gives no row stays, empty, so that the number of parts never changes.
+        """
         ...

@@ -31,12 +31,13 @@ def separability(problem: Problem) -> str:
     # maximise the sum of the margins, each capped at 1: 0 only if no direction separates anything
     count = margins.shape[0]
     size = problem.p * problem.m
+    free = np.ones(size, bool) if problem.active is None else problem.active.T.ravel()
     A = sp.hstack([-margins, sp.csr_array(sp.eye_array(count))]).tocsr()
     answer = linprog(
         np.concatenate([np.zeros(size), -np.ones(count)]),
         A_ub=A,
         b_ub=np.zeros(count),
-        bounds=[(None, None)] * size + [(0.0, 1.0)] * count,
+        bounds=[(None, None) if may else (0.0, 0.0) for may in free] + [(0.0, 1.0)] * count,
         method="highs",
     )
     if answer.status != 0 or answer.x is None:

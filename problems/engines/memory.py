@@ -136,9 +136,7 @@ class MemoryRows:
         offsets = np.cumsum([0, *(part.n for part in self.parts)])
         home = np.searchsorted(offsets, index, side="right") - 1
         taken = []
-        for place, part in enumerate(
-            self.parts
-        ):  # a part that gives no row stays, empty, so that fields keep their shape
+        for place, part in enumerate(self.parts):
             mine = home == place
             chosen = part.slice(index[mine] - offsets[place])
             taken.append(chosen if weight is None else replace(chosen, weights=chosen.weights * weight[mine]))

@@ -12,6 +12,8 @@ from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels.softmax import losses, softmax, weighted_sum
 from pianobench.problems.penalties import Array, Penalty
 
+TRUSTED = (1e-2, 1e2)  # sums of E between which they are kept up to date by differences
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -42,12 +44,12 @@ def coordinate_sweep(
     """One sweep; see `Problem.sweep`. Writes the margins (n, m)."""
     W = W.copy()
     l1, l2 = (np.broadcast_to(s, W.shape) for s in (pen.l1, pen.l2))
-    columns = {l: part.design.column(l) for l in np.unique(order // part.m)}
+    columns = part.design.by_column(np.unique(order // part.m))
     change = np.zeros_like(margins)
     for group in np.array_split(order, groups):
         Z = margins.astype(np.float64)
-        S = softmax(Z)
-        E, total = S.P, np.ones(part.n)  # probabilities are E / total, kept up to date
+        E, total = softmax(Z).P, np.ones(part.n)  # probabilities are E / total, kept up to date
+        low, high = TRUSTED
         for l, i in zip(*np.divmod(group, part.m), strict=True):
             rows, x = columns[l]
             a, p = part.weights[rows], E[rows, i] / total[rows]
@@ -68,6 +70,8 @@ def coordinate_sweep(
                 fresh = E[rows, i] * np.exp(step * x)
                 total[rows] += fresh - E[rows, i]
                 E[rows, i] = fresh
+                if not (low < total.min() and total.max() < high):  # the difference has lost digits
+                    E, total = softmax(Z).P, np.ones(part.n)
         change += (Z - margins).astype(margins.dtype)
     margins += change
     return W, weighted_sum(part, losses(part, margins, softmax(margins)))

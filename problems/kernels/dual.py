@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from pianobench.problems.engines.memory import Part
@@ -41,12 +42,19 @@ def mixed_entropy(part: Part, W: Array, t: float, u: Array, c: float) -> tuple[f
             loss_of[np.arange(block.n), S.top] = np.log1p(S.rest)
             H = np.where(S.P > 0, S.P * loss_of, 0.0).sum(axis=1)
         else:
-            Q = c * ((1.0 - t) * S.P + u)
-            own = 1.0 - (Q.sum(axis=1) - Q[np.arange(block.n), block.codes])
-            Q[np.arange(block.n), block.codes] = np.maximum(own, 0.0)
-            H = -xlogy(Q, Q).sum(axis=1)
+            H = entropies(c * ((1.0 - t) * S.P + u), block.codes)
         total += weighted_sum(block, H)
     return (total,)
+
+
+def entropies(Q: Array, of: NDArray[np.intp]) -> Array:
+    """(n,) H of each row of Q, its element number `of` replaced by what the others leave of 1; writes over Q.
+
+    So the row is in the simplex whatever rounding did, and H is exact also where the row is nearly one-hot.
+    """
+    Q[np.arange(of.size), of] = 0.0
+    rest = np.minimum(Q.sum(axis=1), 1.0)
+    return np.asarray(-xlogy(Q, Q).sum(axis=1) - (1.0 - rest) * np.where(rest < 1.0, np.log1p(-rest), 0.0))
 
 
 def intercept_newton(part: Part, b: Array, Z: Array) -> tuple[float, Array, Array]:
@@ -64,26 +72,30 @@ def intercept_newton(part: Part, b: Array, Z: Array) -> tuple[float, Array, Arra
 
 
 def correct(part: Part, V: Array, Q: Array) -> tuple[Array]:
-    """``Q += Q * (U - rowsum(Q * U))``, U = X V, in place; returns the smallest factor ``1 + U - rowsum`` (1,), which
-    must stay positive for Q to stay in the simplex."""
+    """``Q += Q * (U - rowsum(Q * U))``, U = X V, in place; returns minus the smallest factor ``1 + U - rowsum`` (1,),
+    which must stay positive for Q to stay in the simplex. Rows of weight 0 have no say."""
     smallest = np.array([np.inf])
     for rows, block in part.blocks():
         U = block.design.dot(V)
         factor = 1.0 + U - (Q[rows] * U).sum(axis=1, keepdims=True)
         Q[rows] *= factor
-        if factor.size:
-            smallest = np.minimum(smallest, factor.min())
+        smallest = np.minimum(smallest, factor[block.weights > 0].min(initial=np.inf))
     return (-smallest,)  # the largest of the negatives over the parts
 
 
-def residual_of(part: Part, Q: Array) -> tuple[Array]:
-    """``X.T (a (Q - Y))`` (p, m)."""
-    T = np.zeros((part.design.d + part.design.intercept, part.m))
+def residual_of(part: Part, Q: Array) -> tuple[Array, Array]:
+    """``X.T (a (Q - Y))`` (p, m), and the sum of the absolute values of its terms, by which its rounding is judged."""
+    T, size = (np.zeros((part.design.d + part.design.intercept, part.m)) for _ in range(2))
     for rows, block in part.blocks():
-        T += block.design.adjoint(block.weights[:, None] * (Q[rows] - block.one_hot(Q.dtype)))
-    return (T,)
+        R = block.weights[:, None] * (Q[rows] - block.one_hot(Q.dtype))
+        T += block.design.adjoint(R)
+        size += sum(block.design.signed_adjoint(np.abs(R)))
+    return T, size
 
 
 def entropy_of(part: Part, Q: Array) -> tuple[float]:
     """``sum_j a_j H(q_j)``."""
-    return (weighted_sum(part, -xlogy(Q, Q).sum(axis=1)),)
+    total = 0.0
+    for rows, block in part.blocks():
+        total += weighted_sum(block, entropies(Q[rows].copy(), Q[rows].argmax(axis=1)))
+    return (total,)

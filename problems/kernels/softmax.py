@@ -56,8 +56,9 @@ def residual(part: Part, S: Softmax) -> Array:
 
 
 def weighted_sum(part: Part, values: Array) -> float:
-    """``sum_j a_j v_j`` in float64."""
-    return float(np.dot(part.weights, values.astype(np.float64, copy=False)))
+    """``sum_j a_j v_j`` in float64; a row of weight 0 counts as one left out, also where its v is infinite."""
+    values = values.astype(np.float64, copy=False)
+    return float(np.dot(part.weights, values if part.weights.all() else np.where(part.weights > 0, values, 0.0)))
 
 
 def loss(part: Part, W: Array) -> tuple[float]:
