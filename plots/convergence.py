@@ -55,8 +55,9 @@ def convergence(rows: pd.DataFrame, curves: pd.DataFrame, manifest: Mapping[str,
                 _panel(axis, members, curves, cost)
             axes[0].set_title(_title(members.iloc[0]), loc="left")
             axes[0].set_ylabel("certified gap")
-        for axis, (_, text) in zip(grid[-1], AXES_OF_COST, strict=True):
+        for axis, (cost, text) in zip(grid[-1], AXES_OF_COST, strict=True):
             axis.set_xlabel(text)
+            _limits(axis, curves, cost)
         _legend(figure, rows)
         _footnote(figure, rows, manifest)
     return figure
@@ -72,10 +73,6 @@ def _panel(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str) -> N
         if len(points):
             _curve(axis, row, points[cost].to_numpy(), points["gap"].clip(lower=tolerance / 10).to_numpy())
     axis.set_ylim(tolerance / 20, 2.5)
-    # The points before the first step cost next to nothing: on a logarithmic axis they would take most of the room.
-    drawn = curves[curves["key"].isin(rows["key"]) & (curves["step"] > 0) & (curves[cost] > 0)]
-    if len(drawn):
-        axis.set_xlim(left=drawn[cost].min() / 1.6)
     axis.yaxis.set_major_locator(LogLocator(numticks=5))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_formatter(NullFormatter())
@@ -86,6 +83,16 @@ def _panel(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str) -> N
         axis.text(
             0.02, 0.24 + 0.1 * line, text, transform=axis.transAxes, fontsize=6.5, color=look(row["solver"]).colour
         )
+
+
+def _limits(axis: Axes, curves: pd.DataFrame, cost: str) -> None:
+    """Limits of a column of panels, from the first step on.
+
+    The points before it cost next to nothing: on a logarithmic axis they would take most of the room.
+    """
+    drawn = curves.loc[(curves["step"] > 0) & (curves[cost] > 0), cost]
+    if len(drawn):
+        axis.set_xlim(drawn.min() / 1.6, drawn.max() * 1.6)
 
 
 def _curve(axis: Axes, row: pd.Series, x: Any, gap: Any) -> None:

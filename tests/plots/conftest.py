@@ -49,7 +49,7 @@ def tables() -> Tables:
     ]
     points = []
     for key, end in (("a", 3), ("b", 7), ("d", 9)):
-        for i, gap in enumerate(np.logspace(0, -end, 12)):
+        for i, gap in enumerate(np.logspace(0, -end, 5 + 2 * end)):
             points.append(
                 {"key": key, "step": i, "seconds": 1e-5 + 0.01 * i, "gradient_equivalents": 1.5 * i, "gap": gap}
             )

@@ -60,6 +60,13 @@ def test_a_gap_below_the_axis_is_drawn_at_its_foot(figure: Figure) -> None:
     assert drawn[-1, 1] == pytest.approx(1e-7)
 
 
+def test_all_steps_lie_within_the_axes(figure: Figure, tables: Tables) -> None:
+    for panel, cost in enumerate(("gradient_equivalents", "seconds") * 2):
+        low, high = figure.axes[panel].get_xlim()
+        steps = tables.curves.loc[tables.curves["step"] > 0, cost]
+        assert low < steps.min() < steps.max() < high
+
+
 def test_the_tolerance_is_drawn(figure: Figure) -> None:
     for panel in range(4):
         (line,) = lines(figure, panel, "tolerance")
