@@ -32,6 +32,8 @@ DISTANCE = 10.0  # of W from W*, in lengths of the Newton step at W
 def bound_without_penalty(problem: Problem, W: Array) -> float:
     """A lower bound on F*, or 0 where none was found: far from the optimum, or on separable data."""
     metric = _metric(problem)
+    if metric is None:
+        return 0.0
     f, G = problem.smooth(W)
     for _ in range(NEWTON_STEPS):
         bound, V = _corrected(problem, W, metric)
@@ -66,8 +68,11 @@ class _Metric:
         return math.sqrt(max(float(np.sum(R * (self.inverse @ R))), 0.0))
 
 
-def _metric(problem: Problem) -> _Metric:
+def _metric(problem: Problem) -> _Metric | None:
+    """None where a square overflows."""
     K = problem.gram(problem.weights())
+    if not np.isfinite(K).all():
+        return None
     size = np.sqrt(np.diag(K))
     size = np.where(size > 0, size, 1.0)
     eigenvalues, E = np.linalg.eigh(K / size / size[:, None])  # a column of small numbers is not a dependent one
@@ -101,22 +106,28 @@ def _corrected(problem: Problem, W: Array, metric: _Metric) -> tuple[float | Non
 
 def _solve(problem: Problem, P: Field, R: Array, metric: _Metric, most: int = 500) -> Array:
     """Conjugate gradients on ``H(P) V = R``, preconditioned by the inverse Gram matrix; H may be singular."""
-    V, r = np.zeros_like(R), R.copy()
-    z = problem.only_active(metric.inverse @ r)
+
+    def inside(V: Array) -> Array:
+        """Without what H cannot see: one vector added to all classes. Rounding would grow along it without bound."""
+        V = problem.only_active(V)
+        whole = np.ones((problem.p, 1), bool) if problem.active is None else problem.active.all(axis=1, keepdims=True)
+        return np.where(whole, V - V.mean(axis=1, keepdims=True), V)
+
+    V, r = np.zeros_like(R), inside(R)
+    z = inside(metric.inverse @ r)
     d, rz = z.copy(), float(np.sum(r * z))
     goal = 1e-14 * math.sqrt(max(rz, 0.0))
     for _ in range(most):
         if math.sqrt(max(rz, 0.0)) <= goal:
             break
         (Hd,) = problem.home.reduce(second_order.hessian_product, d, fields=(P,))
-        Hd = problem.only_active(Hd)
         curvature = float(np.sum(d * Hd))
         if not curvature > 0.0:
             break
         step = rz / curvature
         V += step * d
-        r -= step * Hd
-        z = problem.only_active(metric.inverse @ r)
+        r -= step * inside(Hd)
+        z = inside(metric.inverse @ r)
         rz, old = float(np.sum(r * z)), rz
         d = z + (rz / old) * d
     return V

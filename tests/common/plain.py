@@ -1,0 +1,97 @@
+"""The objective written out plainly, and minimised by other means: what the package's numbers are held against."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+
+from pianobench.problems import Penalty
+
+
+def loss(X, y, a, W) -> np.longdouble:  # type: ignore[no-untyped-def]
+    """``sum_j a_j (lse(x_j W) - x_j w_{y_j})`` in long double; W (d, m) or, with an intercept, (d + 1, m)."""
+    Z = _scores(X, W)
+    top = Z.max(axis=1, keepdims=True)
+    own = Z[np.arange(len(y)), y]
+    others = np.exp(Z - top)
+    others[np.arange(len(y)), Z.argmax(axis=1)] = 0
+    each = (top[:, 0] - own) + np.log1p(others.sum(axis=1))
+    return np.sum((np.asarray(a, np.longdouble) * each)[np.asarray(a) > 0])
+
+
+def gradient(X, y, a, W):  # type: ignore[no-untyped-def]
+    """Gradient of `loss` (p, m), in long double."""
+    Z = _scores(X, W)
+    P = np.exp(Z - Z.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    P[np.arange(len(y)), y] = 0
+    P[np.arange(len(y)), y] = -P.sum(axis=1)  # P - 1 without its cancellation
+    R = np.asarray(a, np.longdouble)[:, None] * P
+    return _matrix(X, W).T @ R
+
+
+def objective(X, y, a, coef, b, penalty: Penalty | None) -> float:  # type: ignore[no-untyped-def]
+    """F in the user's units: coef (m, d), b (m,)."""
+    V = np.asarray(coef, np.longdouble)
+    pen = penalty or Penalty()
+    R = pen.l1 * np.abs(V).sum() + 0.5 * pen.l2 * (V * V).sum() + pen.l0 * np.count_nonzero(V)
+    return float(loss(X, y, a, np.vstack([V.T, np.asarray(b, np.longdouble)])) + R)
+
+
+def minimum(X, y, a, m, l1=0.0, l2=0.0, intercept=False) -> tuple[float, np.ndarray]:  # type: ignore[no-untyped-def]
+    """F* and its W for a small problem: L-BFGS-B with the l1 weights split in two, then Newton on the support."""
+    X, a = np.asarray(X.toarray() if sp.issparse(X) else X, np.float64), np.asarray(a, np.float64)
+    A = np.hstack([X, np.ones((len(y), 1))]) if intercept else X
+    p, Y = A.shape[1], np.eye(m)[y]
+    strength = np.ones((p, m))
+    if intercept:
+        strength[-1] = 0.0
+
+    def smooth(W: np.ndarray) -> tuple[float, np.ndarray]:
+        Z = A @ W
+        lse = np.logaddexp.reduce(Z, axis=1)
+        G = A.T @ (a[:, None] * (np.exp(Z - lse[:, None]) - Y)) + l2 * strength * W
+        return float(a @ (lse - (Z * Y).sum(axis=1)) + 0.5 * l2 * (strength * W * W).sum()), G
+
+    def split(v: np.ndarray) -> tuple[float, np.ndarray]:
+        plus, minus = v.reshape(2, p, m)
+        f, G = smooth(plus - minus)
+        return f + l1 * float((strength * (plus + minus)).sum()), np.concatenate(
+            [(G + l1 * strength).ravel(), (-G + l1 * strength).ravel()]
+        )
+
+    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 0.0, "gtol": 1e-10, "maxcor": 30}
+    bounds = [(0.0, None)] * (2 * p * m)
+    found = scipy.optimize.minimize(split, np.zeros(2 * p * m), jac=True, bounds=bounds, options=options)
+    plus, minus = found.x.reshape(2, p, m)
+    W = plus - minus
+    if l1:
+        W[np.abs(smooth(W)[1]) < l1 * strength * (1 - 1e-5)] = 0.0
+
+    def F(W: np.ndarray) -> float:
+        return smooth(W)[0] + l1 * float((strength * np.abs(W)).sum())
+
+    free = np.flatnonzero(((W != 0) | (strength == 0) | (l1 == 0)).ravel())
+    for _ in range(20):
+        Z = A @ W
+        P = np.exp(Z - np.logaddexp.reduce(Z, axis=1)[:, None])
+        H = np.einsum("jl,jk,j,ji,jim->limk".replace("m", "q"), A, A, a, P, np.eye(m)[None] - P[:, None, :])
+        H = H.transpose(0, 1, 3, 2).reshape(p * m, p * m) + np.diag(l2 * strength.ravel())
+        g = (smooth(W)[1] + l1 * strength * np.sign(W)).ravel()
+        step = np.zeros(p * m)
+        step[free] = -np.linalg.lstsq(H[np.ix_(free, free)], g[free], rcond=None)[0]
+        new = W + step.reshape(p, m)
+        if not F(new) < F(W):
+            break
+        W = new
+    return F(W), W
+
+
+def _matrix(X, W):  # type: ignore[no-untyped-def]
+    V = np.asarray(X.toarray() if sp.issparse(X) else X, np.longdouble)
+    return np.hstack([V, np.ones((V.shape[0], 1), np.longdouble)]) if W.shape[0] > V.shape[1] else V
+
+
+def _scores(X, W):  # type: ignore[no-untyped-def]
+    return _matrix(X, W) @ np.asarray(W, np.longdouble)
