@@ -113,10 +113,11 @@ def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:
 
 def _cauchy_length(problem: Problem, W: Array, G: Array) -> float:
     """``G.G / G.HG``: the exact step along -G of the quadratic model, right at any scale of X."""
-    square = _dot(G, G)
-    bent = _dot(G, problem.curvature(W) @ G)
-    length = square / bent if bent > 0.0 else 0.0
-    return length if 0.0 < length < np.inf else 1.0 / max(np.sqrt(square), 1e-300)
+    size = np.sqrt(_dot(G, G))
+    U = G / G.dtype.type(size or 1.0)  # or the products overflow where the steps do not
+    bent = _dot(U, problem.curvature(W) @ U)
+    length = 1.0 / bent if bent > 0.0 else np.inf
+    return length if length < np.inf else 1.0 / (size or 1.0)
 
 
 def _dot(U: Array, V: Array) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from pianobench.problems import Certificate, Problem, certificate, separability
 from pianobench.problems.penalties import Array
 
 GROWTH = 1.15  # the next checkpoint is due when the work done has grown by this, and by one gradient equivalent
-PATIENCE = 10  # checkpoints without a lower F before a run is called stalled: the work has then grown fourfold
-PROGRESS = 1e-13  # relative decrease of F that counts as one
+PATIENCE = 10  # checkpoints without progress before a run is called stalled: the work has then grown fourfold
+LOWER, TIGHTER = 1e-13, 0.01  # relative decrease of F, or of the gap, that counts as progress
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,10 @@ class _Run:
         self.budgets = (max_steps, max_seconds, max_gradient_equivalents)
         self.start = problem.meter.total
         self.steps, self.seconds, self.setup_seconds = -1, 0.0, 0.0
-        self.due, self.best, self.since_best = 0.0, math.inf, 0
+        self.due, self.best, self.best_gap, self.since_best = 0.0, math.inf, math.inf, 0
         self.checkpoints: list[Checkpoint] = []
         self.certificate: Certificate | None = None
+        self.bound = 0.0
         self.ended: tuple[str, str] | None = None
 
     def after_step(self, state: Any, broken: str | None) -> None:
@@ -228,7 +229,12 @@ class _Run:
     def _judge(self, W: Array) -> None:
         work = self._work()
         self.due = max(GROWTH * work, work + 1.0)
-        c = self.certificate = certificate(self.problem, W, self.reference)
+        c = certificate(self.problem, W, self.reference)
+        if c.kind == "dual":  # a bound holds for every point: the best so far serves all that follow
+            self.bound = max(self.bound, c.lower)
+        if self.bound > c.lower and c.kind != "stationary":
+            c = replace(c, lower=min(self.bound, c.objective), kind="dual")
+        self.certificate = c
         passes = (self.problem.meter.total.rows - self.start.rows) / self.problem.n
         point = Checkpoint(
             self.steps, self.seconds, work, passes, c.objective, c.lower, c.gap, c.kind, c.residual, c.nnz
@@ -250,18 +256,18 @@ class _Run:
             return "converged", f"relative gap {c.gap:.2g} <= {self.tol:g}, certified ({c.kind})"
         if self._at_rest(state):
             return "stationary", (
-                f"fixed point of the surrogate to {state.change:.2g} with {c.nnz} weights, KKT residual {c.residual:.2g} "
-                "on them; F is not convex, so this is no statement about the minimum"
+                f"fixed point of the surrogate to {state.change:.2g} with {c.nnz} weights, KKT residual on them "
+                f"{c.residual:.2g}; F is not convex, so this is no statement about the minimum"
             )
-        if c.objective < self.best * (1.0 - PROGRESS):
-            self.best, self.since_best = c.objective, 0
-        else:
-            self.since_best += 1
+        # near the optimum F stands still to rounding while the gap, of first order in the gradient, still closes
+        better = c.objective < self.best * (1.0 - LOWER) or c.gap < self.best_gap * (1.0 - TIGHTER)
+        self.best, self.best_gap = min(self.best, c.objective), min(self.best_gap, c.gap)
+        self.since_best = 0 if better else self.since_best + 1
         ending = ("breakdown", broken) if broken is not None else spent
         if ending is None and self.since_best >= PATIENCE:
             ending = (
                 "stalled",
-                f"F has not fallen for {PATIENCE} checkpoints; relative gap {c.gap:.2g} > {self.tol:g}",
+                f"neither F nor its gap fell for {PATIENCE} checkpoints; relative gap {c.gap:.2g} > {self.tol:g}",
             )
         if ending is not None and self.problem.pen.kind in ("none", "l0"):
             kind = separability(self.problem)

@@ -72,8 +72,9 @@ class Piano:
 
 def surrogate(D: Array, A: Array, B: Array, C: Array, S: Array) -> Array:
     """(p, m) elements of ``g(W^k + D | W^k) - l(W^k)``."""
-    rising, falling = _times(A, np.expm1(S * D)), _times(B, np.expm1(-S * D))
-    return np.asarray((rising + falling) / S - C * D)
+    with np.errstate(over="ignore", invalid="ignore"):  # an infinite value is one
+        rising, falling = _times(A, np.expm1(S * D)), _times(B, np.expm1(-S * D))
+        return np.asarray((rising + falling) / S - C * D)
 
 
 def minimiser(W: Array, A: Array, B: Array, C: Array, S: Array, pen: Penalty, cap: float) -> Array:
@@ -120,9 +121,10 @@ def _root(W: Array, A: Array, B: Array, c: Array, S: Array, l2: float | Array, l
         newton = d - h / (S * (up + down) + l2)
         middle = 0.5 * (low + high)
         new = np.where((newton >= low) & (newton <= high), newton, middle)
-        if np.all(np.abs(new - d) <= 1e-15 * np.maximum(np.abs(new), 1e-300)):
-            break
+        moved = np.abs(S * (new - d))
         d = np.where(h == 0, d, new)
+        if np.all(moved <= 1e-15 + 4e-16 * np.abs(S * d)):  # S d is what is exponentiated
+            break
     return np.asarray(d)
 
 

@@ -94,7 +94,7 @@ def solver_refusal(solver: Solver, problem: Problem, most_bytes: int | None = No
     most_bytes : int, optional
         Memory that the solver may take besides the data.
     """
-    name, kind = type(solver).__name__, problem.pen.kind
+    name, kind = title_of(solver), problem.pen.kind
     if kind not in solver.penalties:
         return f"{name} takes {_listed(solver.penalties)}, not {kind}"
     missing = solver.needs - problem.has
@@ -104,6 +104,12 @@ def solver_refusal(solver: Solver, problem: Problem, most_bytes: int | None = No
     if most_bytes is not None and wanted > most_bytes:
         return f"{name} needs {wanted:,} bytes besides the data, more than the {most_bytes:,} there are"
     return None
+
+
+def title_of(solver: Solver) -> str:
+    """The method's name in the literature; the class's name if it is not registered."""
+    home, name = type(solver).__module__.rpartition(".")[2], type(solver).__name__
+    return next((entry.title for entry in SOLVERS.values() if entry.place == f"{home}:{name}"), name)
 
 
 def _listed(names: frozenset[str]) -> str:

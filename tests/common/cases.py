@@ -1,0 +1,103 @@
+"""The one list that feeds the tests: tiny problems, and every registered solver that takes them."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pianobench.algorithms import SOLVERS, make_solver, solve, solver_refusal
+from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem
+
+PENALTIES: dict[str, Penalty | None] = {
+    "none": None,
+    "l1": L1(1.5),
+    "l2": L2(2.0),
+    "elasticnet": ElasticNet(1.0, 1.0),
+    "l0": L0(0.5),
+}
+LAYOUTS = ("dense", "csr")
+DTYPES = ("float64", "float32")
+
+
+def draw(n: int = 60, d: int = 3, m: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X (n, d) with zeros, labels drawn from a true softmax (so not separable), weights (n,), some of them 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    X = X.astype(np.float32).astype(np.float64)  # both types hold the same numbers
+    Z = X @ rng.normal(size=(d, m)) + rng.gumbel(size=(n, m))
+    y = Z.argmax(axis=1)
+    y[:m] = np.arange(m)
+    return X, y, rng.choice([0.0, 0.5, 1.0, 2.0], size=n, p=[0.1, 0.3, 0.3, 0.3])
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem of the list; `problem()` makes it anew."""
+
+    penalty: str
+    layout: str
+    intercept: bool
+    weighted: bool
+    dtype: str
+    conditioning: str = "none"
+
+    def __str__(self) -> str:
+        words = [self.penalty, self.layout, "b" * self.intercept, "a" * self.weighted, self.dtype, self.conditioning]
+        return "-".join(word for word in words if word)
+
+    def problem(self, **changes: Any) -> Problem:
+        """The problem, with other arguments where given."""
+        X, y, weight = draw()
+        X = X.astype(changes.pop("dtype", self.dtype))
+        arguments: dict[str, Any] = {
+            "penalty": PENALTIES[self.penalty],
+            "sample_weight": weight if self.weighted else None,
+            "fit_intercept": self.intercept,
+            "conditioning": self.conditioning,
+        }
+        return Problem(sp.csr_array(X) if self.layout == "csr" else X, y, **(arguments | changes))
+
+    @property
+    def convex(self) -> bool:
+        """Whether a gap can be certified."""
+        return self.penalty != "l0"
+
+
+CASES = [
+    Case(penalty, layout, intercept, weighted, dtype)
+    for penalty, layout, intercept, weighted, dtype in itertools.product(
+        PENALTIES, LAYOUTS, (False, True), (False, True), DTYPES
+    )
+] + [
+    Case(penalty, "dense", True, True, dtype, "centre+scale") for penalty in PENALTIES for dtype in DTYPES
+] + [Case(penalty, "csr", False, True, "float64", "scale") for penalty in PENALTIES]  # fmt: skip
+
+
+@cache
+def takes(key: str, case: Case) -> bool:
+    """Whether the solver accepts the problem."""
+    return solver_refusal(make_solver(key), case.problem()) is None
+
+
+PAIRS = [(key, case) for key in SOLVERS for case in CASES if takes(key, case)]
+MONOTONE_PAIRS = [(key, case) for key, case in PAIRS if case.dtype == "float64" and make_solver(key).monotone]
+
+
+def pair_id(value: Any) -> str:
+    """Test name of one of a pair's two members."""
+    return str(value)
+
+
+@cache
+def lower_bound(case: Case) -> float:
+    """A bound on F* of the case in float64, from the solver that the registry lists for its penalty, to 1e-10."""
+    problem = case.problem(dtype="float64")
+    key = "lbfgs" if case.penalty in ("none", "l2") else "piano"
+    result = solve(make_solver(key), problem, tol=1e-10, max_steps=40_000)
+    assert result.status == "converged", result.reason
+    return result.certificate.lower
