@@ -229,11 +229,14 @@ class _Run:
     def _judge(self, W: Array) -> None:
         work = self._work()
         self.due = max(GROWTH * work, work + 1.0)
-        c = certificate(self.problem, W, self.reference)
-        if c.kind == "dual":  # a bound holds for every point: the best so far serves all that follow
+        # A bound holds for every point, so the best so far serves all that follow. It is this run's own unless it is
+        # the caller's reference.
+        known = max(self.bound, self.reference or 0.0)
+        c = certificate(self.problem, W, known or None, walk=not known)
+        if c.kind == "reference" and self.bound >= known:
+            c = replace(c, kind="dual")
+        if c.kind == "dual":
             self.bound = max(self.bound, c.lower)
-        if self.bound > c.lower and c.kind != "stationary":
-            c = replace(c, lower=min(self.bound, c.objective), kind="dual")
         self.certificate = c
         passes = (self.problem.meter.total.rows - self.start.rows) / self.problem.n
         point = Checkpoint(

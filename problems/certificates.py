@@ -17,7 +17,7 @@ from pianobench.problems.kernels import dual
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.penalties import Array
 from pianobench.problems.problem import Problem
-from pianobench.problems.unpenalised import bound_without_penalty
+from pianobench.problems.unpenalised import NEWTON_STEPS, bound_without_penalty
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,19 @@ class Certificate:
         return 0.0 if self.objective <= 0.0 else min(max((self.objective - self.lower) / self.objective, 0.0), 1.0)
 
 
-def certificate(problem: Problem, W: Array, reference: float | None = None) -> Certificate:
-    """Certificate of W (p, m); `reference` is a lower bound known from elsewhere, and taken where it is the larger.
+def certificate(problem: Problem, W: Array, reference: float | None = None, *, walk: bool = True) -> Certificate:
+    """Certificate of W (p, m).
+
+    Parameters
+    ----------
+    problem : Problem
+    W : array (p, m)
+        Point to be judged.
+    reference : float, optional
+        A lower bound known from elsewhere, taken where it is the larger.
+    walk : bool
+        Without a penalty a bound can be made near the optimum only; whether to walk there from W, which costs some
+        Newton steps. A bound found once serves all points.
 
     Notes
     -----
@@ -72,7 +83,10 @@ def certificate(problem: Problem, W: Array, reference: float | None = None) -> C
             return plain
         if problem.pen.kind == "l0":
             return replace(plain, kind="stationary")
-        bound = bound_without_penalty(problem, W) if problem.pen.kind == "none" else _bound_with_penalty(problem, W)
+        if problem.pen.kind == "none":
+            bound = bound_without_penalty(problem, W, NEWTON_STEPS if walk else 0)
+        else:
+            bound = _bound_with_penalty(problem, W)
     lower, kind = (bound, "dual") if bound > 0.0 else (0.0, "zero")
     if reference is not None and reference > lower:
         lower, kind = reference, "reference"

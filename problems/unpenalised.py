@@ -13,104 +13,142 @@ factors nearly vanish is refused: there is no W*.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from pianobench.problems.kernels import dual, second_order
+from pianobench.problems.kernels.fields import total_weight
 from pianobench.problems.penalties import Array
 from pianobench.problems.problem import Problem
 from pianobench.problems.rows import Field
 
 CORRECTIONS = 4
 NEWTON_STEPS = 12
+ENOUGH = 1e-10  # relative gap below which a bound needs no other step
 SMALLEST_FACTOR = 1e-4  # of Q in one correction
-ROUNDING = 1e-12  # largest residual, relative to the sum of its terms' absolute values, that passes for rounding
+ROUNDING = 1e-12  # largest residual that passes for rounding, relative to the terms it is the sum of
 STAGNATION = 50  # conjugate gradient steps without a smaller residual: rounding is all that is left
 DISTANCE = 10.0  # of W from W*, in lengths of the Newton step at W
 
 
-def bound_without_penalty(problem: Problem, W: Array) -> float:
-    """A lower bound on F*, or 0 where none was found: far from the optimum, or on separable data."""
-    half = _half_inverse(problem)
-    if half is None:
+@dataclass(frozen=True)
+class _Frame:
+    """Coordinates U of ``V = T U`` in which neither units nor correlations of the columns matter.
+
+    Parameters
+    ----------
+    T : array (p, k)
+        ``T.T X.T (a X) T = I``: dependent columns leave no null vector. In a sub-problem diagonal, so that T U is 0
+        where U is.
+    size : array (p,)
+        Weighted norms of the columns.
+    E : array (p, k)
+        Orthonormal basis of the columns of T times their sizes.
+    total : float
+        Sum of the weights.
+    """
+
+    T: Array
+    size: Array
+    E: Array
+    total: float
+
+    def misses(self, R: Array, terms: Array) -> bool:
+        """Whether R has more than rounding where T does not reach: along columns too nearly dependent to be told apart.
+
+        `terms` (p, m) are the sums of the absolute values of what R is a sum of.
+        """
+        inside = R / self.size[:, None]
+        outside = inside - self.E @ (self.E.T @ inside)
+        rounding = ROUNDING * (terms / self.size[:, None]).max(axis=0, initial=0.0)
+        return bool((np.abs(outside) > rounding).any())
+
+
+def bound_without_penalty(problem: Problem, W: Array, most_steps: int = NEWTON_STEPS) -> float:
+    """A lower bound on F*, or 0 where none was found: far from the optimum, or on separable data.
+
+    The best of those at W and after up to `most_steps` Newton steps.
+    """
+    frame = _frame(problem)
+    if frame is None:
         return 0.0
-    f, G = problem.smooth(W)
-    for _ in range(NEWTON_STEPS):
-        bound, V = _corrected(problem, W, half)
-        if bound is not None:
-            return bound
+    best, (f, G) = 0.0, problem.smooth(W)
+    for step in range(most_steps + 1):
+        bound, V = _corrected(problem, W, frame)
+        best = max(best, bound or 0.0)
+        if step == most_steps or f - best <= ENOUGH * f:
+            break
         line = problem.line(W, V)
         slope, t = float(np.sum(G * V)), 1.0
         while not line(t)[0] <= f + 1e-4 * t * slope:
             t *= 0.5
             if t < 1e-8:
-                return 0.0
+                return best
         W = line.take(t)
         f, G = problem.smooth(W)
         if not math.isfinite(f):
-            return 0.0
-    return 0.0
+            break
+    return best
 
 
-def _half_inverse(problem: Problem) -> Array | None:
-    """T (p, k) with ``T.T X.T (a X) T = I``: in ``V = T U`` neither units nor correlations of the columns matter, and
-    dependent columns leave no null vector. None where a square overflows.
-
-    In a sub-problem T is diagonal, so that T U is 0 where U is.
-    """
+def _frame(problem: Problem) -> _Frame | None:
+    """None where a square overflows."""
     K = problem.gram(problem.weights())
     if not np.isfinite(K).all():
         return None
+    (total,) = problem.home.reduce(total_weight)
     size = np.sqrt(np.diag(K))
     size = np.where(size > 0, size, 1.0)
     if problem.active is not None:
-        return np.asarray(np.diag(1.0 / size))
+        return _Frame(np.diag(1.0 / size), size, np.eye(problem.p), total)
     eigenvalues, E = np.linalg.eigh(K / size / size[:, None])  # a column of small numbers is not a dependent one
     kept = eigenvalues > max(eigenvalues[-1], 0.0) * problem.p * np.finfo(np.float64).eps
-    return np.asarray((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None])
+    return _Frame((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None], size, E[:, kept], total)
 
 
-def _corrected(problem: Problem, W: Array, half: Array) -> tuple[float | None, Array]:
+def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None, Array]:
     """D(Q) with the residual's share, None if Q is not feasible; and the Newton step at W."""
+    T = frame.T
     Q = problem.field(problem.m, dtype=np.float64)
     problem.home.reduce(second_order.probabilities, W, fields=(Q,))
-    R, size = problem.home.reduce(dual.residual_of, fields=(Q,))
-    newton = np.zeros((half.shape[1], problem.m))
+    R, terms = problem.home.reduce(dual.residual_of, fields=(Q,))
+    newton = np.zeros((T.shape[1], problem.m))
     for _ in range(CORRECTIONS):
-        U = _solve(problem, Q, -R, half)
+        U = _solve(problem, Q, -R, T)
         newton += U
-        (negative,) = problem.home.reduce(dual.correct, half @ U, fields=(Q,), largest=True)
+        (negative,) = problem.home.reduce(dual.correct, T @ U, fields=(Q,), largest=True)
         if not -negative[0] > SMALLEST_FACTOR:
-            return None, half @ newton
-        R, size = problem.home.reduce(dual.residual_of, fields=(Q,))
+            return None, T @ newton
+        R, terms = problem.home.reduce(dual.residual_of, fields=(Q,))
         R = problem.only_active(R)
-        if (np.abs(R) <= 1e-15 * size).all():
+        if (np.abs(R) <= 1e-15 * terms).all():
             break
-    if not (np.abs(R) <= ROUNDING * size).all():
-        return None, half @ newton
+    left = float(np.linalg.norm(T.T @ R))
+    if left > ROUNDING * math.sqrt(frame.total) or frame.misses(R, terms):
+        return None, T @ newton
     (H,) = problem.home.reduce(dual.entropy_of, fields=(Q,))
-    unknown = DISTANCE * float(np.linalg.norm(half.T @ R) * np.linalg.norm(newton))
-    return float(H) + float(np.sum(R * W)) - unknown, half @ newton
+    return float(H) + float(np.sum(R * W)) - DISTANCE * left * float(np.linalg.norm(newton)), T @ newton
 
 
-def _solve(problem: Problem, P: Field, R: Array, half: Array, most: int = 500) -> Array:
+def _solve(problem: Problem, P: Field, R: Array, T: Array, most: int = 500) -> Array:
     """U (k, m) of ``H(P) T U = R`` by conjugate gradients, the best of its points; H is singular."""
     active = problem.active
-    shifts = np.ones((half.shape[1], 1), bool) if active is None else active.all(axis=1, keepdims=True)
+    shifts = np.ones((T.shape[1], 1), bool) if active is None else active.all(axis=1, keepdims=True)
 
     def inside(V: Array) -> Array:
         """Without what H cannot see: one vector added to all classes. Rounding would grow along it without bound."""
         V = problem.only_active(V) if active is not None else V
         return np.where(shifts, V - V.mean(axis=1, keepdims=True), V)
 
-    r = inside(half.T @ R)
+    r = inside(T.T @ R)
     U, d, rr = np.zeros_like(r), r.copy(), float(np.sum(r * r))
     best, least, since, goal = U, rr, 0, 1e-28 * rr
     for _ in range(most):
         if rr <= goal or since > STAGNATION:
             break
-        (Hd,) = problem.home.reduce(second_order.hessian_product, half @ d, fields=(P,))
-        Hd = inside(half.T @ Hd)
+        (Hd,) = problem.home.reduce(second_order.hessian_product, T @ d, fields=(P,))
+        Hd = inside(T.T @ Hd)
         curvature = float(np.sum(d * Hd))
         if not curvature > 0.0:
             break
