@@ -1,0 +1,245 @@
+"""The certified bound is never above the minimum, tight at the optimum, and says what it rests on."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import plain
+import pytest
+import scipy.sparse as sp
+
+from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem, certificate, kkt_residual, separability
+
+KINDS = ("none", "l1", "l2", "elasticnet")
+
+
+def draw(seed: int) -> dict[str, Any]:
+    """A small problem of any shape: m = 2..5, absent classes, zeros, weights of any size, float32."""
+    rng = np.random.default_rng(seed)
+    n, d, m = int(rng.integers(12, 40)), int(rng.integers(1, 5)), int(rng.integers(2, 6))
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.8) + rng.choice([0.0, 3.0])
+    y = (X @ rng.normal(size=(d, m)) + 2 * rng.gumbel(size=(n, m))).argmax(axis=1)
+    if seed % 4 == 1:
+        y[y == m - 1] = 0  # an absent class
+    weights = [np.ones(n), rng.choice([0.0, 1.0, 3.0], n), 10.0 ** rng.uniform(-8, 8, n)][seed % 3]
+    weights[0] = max(weights[0], 1.0)
+    if seed % 5 == 2:
+        X = X.astype(np.float32)
+    return {"X": X, "y": y, "a": weights, "m": m, "intercept": seed % 2 == 0, "rng": rng}
+
+
+def penalty(kind: str, strongest: float, rng: np.random.Generator) -> Penalty | None:
+    lam = (strongest or 1.0) * 10.0 ** rng.uniform(-3, -0.1)
+    return {
+        "none": None,
+        "l1": L1(lam),
+        "l2": L2(lam),
+        "elasticnet": ElasticNet(lam, lam * 10.0 ** rng.uniform(-6, 1)),
+    }[kind]
+
+
+@cache
+def solved(kind: str, seed: int) -> tuple[Problem, float, np.ndarray, np.random.Generator]:
+    """The problem, its F* and W* by other means, W* where it exists."""
+    case = draw(seed)
+    X, y, a, m, intercept, rng = (case[name] for name in ("X", "y", "a", "m", "intercept", "rng"))
+    form = sp.csr_array(X) if seed % 7 == 3 else X
+    problem = Problem(form, y, sample_weight=a, fit_intercept=intercept, classes=range(m))
+    problem = problem.with_penalty(penalty(kind, problem.lambda_max, rng))
+    pen = problem.penalty or Penalty()
+    there = np.unique(y[a > 0])  # with an intercept a class without rows has probability 0 at the infimum
+    if intercept and there.size < m:
+        codes = np.searchsorted(there, np.where(np.isin(y, there), y, there[0]))
+        best, V = plain.minimum(X, codes, a, there.size, pen.l1, pen.l2, True)
+        W = np.zeros((problem.p, m))
+        W[:, there] = V
+        W[-1, np.setdiff1d(np.arange(m), there)] = -800.0
+        return problem, best, W, rng
+    best, W = plain.minimum(X, y, a, m, pen.l1, pen.l2, intercept)
+    return problem, best, W, rng
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(15))
+def test_never_above_the_minimum(kind: str, seed: int) -> None:
+    problem, best, W, rng = solved(kind, seed)
+    at_zero = problem.value(problem.zeros().astype(float))
+    size = np.abs(W).clip(0.1, 10.0)
+    for distance in (0.0, 1e-4, 0.1, 10.0):
+        V = W + distance * size * rng.normal(size=W.shape)
+        proof = certificate(problem, V)
+        assert proof.lower <= best + 1e-12 * at_zero, distance
+        assert 0.0 <= proof.lower <= proof.objective
+        assert 0.0 <= proof.gap <= 1.0
+    assert certificate(problem, np.zeros_like(W)).lower <= best + 1e-12 * at_zero
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(15))
+def test_tight_at_the_optimum(kind: str, seed: int) -> None:
+    problem, best, W, _ = solved(kind, seed)
+    proof = certificate(problem, W)
+    if kind == "none" and separability(problem) != "none":  # W only comes near the infimum
+        assert separability(problem) == "quasi" or proof.lower == 0.0
+        return
+    assert proof.objective == pytest.approx(best, rel=1e-9)
+    assert proof.kind == "dual"
+    assert proof.gap <= (1e-9 if seed % 3 < 2 else 1e-6)  # weights of 1e-8 to 1e8 cost the other solver digits
+    assert proof.residual <= 1e-6
+
+
+FIXED = draw(3)
+
+
+def fixed(pen: Penalty | None, intercept: bool = False) -> tuple[Problem, np.ndarray]:
+    problem = Problem(FIXED["X"], FIXED["y"], penalty=pen, sample_weight=FIXED["a"], fit_intercept=intercept)
+    return problem, 0.1 * np.random.default_rng(0).normal(size=(problem.p, problem.m))
+
+
+def test_l2_gap_is_the_gradient_squared() -> None:
+    problem, W = fixed(L2(300.0))
+    proof = certificate(problem, W)
+    _, slope = problem.smooth(W)
+    assert proof.objective - proof.lower == pytest.approx(np.sum(slope**2) / 600.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1.0, 1e9])
+def test_l1_gap_is_the_formula(lam: float) -> None:
+    problem, W = fixed(L1(lam))
+    _, G = problem.smooth(W)
+    s = max(1.0, np.abs(G).max() / lam)
+    Z = problem.scores(W).export()[0]
+    P = np.exp(Z - np.logaddexp.reduce(Z, axis=1)[:, None])
+    Q = np.eye(problem.m)[FIXED["y"]] * (1 - 1 / s) + P / s
+    D = -FIXED["a"] @ np.where(Q > 0, Q * np.log(np.maximum(Q, 1e-300)), 0.0).sum(axis=1)
+    proof = certificate(problem, W)
+    assert proof.lower >= D * (1 - 1e-12)  # never worse; better where the search finds a smaller s
+    if s == 1:
+        assert proof.lower == pytest.approx(D, rel=1e-12)
+        assert proof.objective - proof.lower == pytest.approx(np.sum(G * W) + lam * np.abs(W).sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_a_weak_quadratic_part_spoils_nothing(intercept: bool) -> None:
+    """l2 = 1e-6 is nearly l1 alone: the bound must not fall to that of Q = P."""
+    problem, W = fixed(ElasticNet(1.0, 1e-6), intercept)
+    alone = certificate(problem.with_penalty(L1(1.0)), W)
+    assert certificate(problem, W).lower >= alone.lower * (1 - 1e-9)
+    assert alone.lower > 0
+
+
+def test_what_is_not_finite_has_no_bound() -> None:
+    for pen in (None, L1(1.0), L2(1.0), L0(1.0)):
+        problem, W = fixed(pen)
+        for wrong in (np.nan, np.inf, 1e308):
+            proof = certificate(problem, np.full_like(W, wrong) * np.sign(W))
+            assert not np.isfinite(proof.objective)
+            assert (proof.gap, proof.lower, proof.kind) == (1.0, 0.0, "zero")
+
+
+def test_an_objective_of_zero_has_no_gap() -> None:
+    problem = Problem([[1.0], [-1.0]], [0, 1], fit_intercept=False)
+    proof = certificate(problem, np.array([[1000.0, -1000.0]]))
+    assert (proof.objective, proof.lower, proof.gap) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("pen", [None, L1(1.0), L2(1.0)])
+def test_a_better_reference_is_taken(pen: Penalty | None) -> None:
+    problem, W = fixed(pen, intercept=True)
+    own = certificate(problem, W)
+    better = own.lower + 0.5 * (own.objective - own.lower)
+    assert certificate(problem, W, better).kind == "reference"
+    assert certificate(problem, W, better).lower == better
+    if pen is not None:  # without a penalty the long road to a bound of our own is not taken where one is given
+        assert certificate(problem, W, own.lower - 1.0) == own
+    assert certificate(problem, W, 10 * own.objective).gap == 0.0  # cut at F: a gap is never negative
+
+
+def test_l0_is_called_stationary_and_no_more() -> None:
+    problem, W = fixed(L0(1.0), intercept=True)
+    W[0, 0] = 0.0
+    proof = certificate(problem, W, reference=1.0)
+    assert (proof.kind, proof.lower, proof.gap) == ("stationary", 0.0, 1.0)
+    assert proof.nnz == np.count_nonzero(W[:-1]) < W[:-1].size
+    slope = np.abs(problem.smooth(W)[1])
+    slope[0, 0] = 0.0  # the penalty keeps it there
+    assert proof.residual * largest_at_zero(problem) == pytest.approx(slope.max())
+
+
+def largest_at_zero(problem: Problem) -> float:
+    return float(np.abs(problem.with_penalty(None).smooth(np.zeros((problem.p, problem.m)))[1]).max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_residual_vanishes_at_optima_and_has_no_unit(kind: str) -> None:
+    case = draw(6)
+    X, y, a = case["X"].astype(np.float64), case["y"], case["a"]
+    problem = Problem(X, y, sample_weight=a)
+    pen = penalty(kind, problem.lambda_max, np.random.default_rng(0))
+    given = pen or Penalty()
+    _, W = plain.minimum(X, y, a, problem.m, given.l1, given.l2, True)
+    assert kkt_residual(problem.with_penalty(pen), W) <= 1e-7
+    V = W + 0.1 * np.random.default_rng(0).normal(size=W.shape)
+    first = kkt_residual(problem.with_penalty(pen), V)
+    scaled = {"none": None, "l1": L1, "l2": L2, "elasticnet": ElasticNet}[kind]
+    for times in (1e-6, 1e6):  # weights and strengths times one number
+        strengths = [times * s for s in (given.l1, given.l2) if s]
+        other = Problem(X, y, sample_weight=times * a, penalty=scaled(*strengths) if scaled else None)
+        assert kkt_residual(other, V) == pytest.approx(first, rel=1e-9)
+    assert first > 1e-3
+    assert kkt_residual(problem.with_penalty(L1(2 * problem.lambda_max)), start(problem)) <= 1e-7
+
+
+def start(problem: Problem) -> np.ndarray:
+    """W = 0 with the best intercept."""
+    shares = np.bincount(problem.home.parts[0].codes, problem.home.parts[0].weights)  # type: ignore[attr-defined]
+    return np.vstack([np.zeros((problem.d, problem.m)), np.log(shares / shares.sum())])
+
+
+@pytest.mark.parametrize("conditioning", ["none", "scale", "centre+scale"])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("absent", [False, True])
+def test_lambda_max(conditioning: str, intercept: bool, absent: bool) -> None:
+    """Just above it W = 0 (with the best intercept) is optimal, just below it is not; the elastic net has the same."""
+    if conditioning == "centre+scale" and not intercept:
+        return
+    rng = np.random.default_rng(1)
+    X, y, a = 5 * rng.normal(size=(40, 3)) + 2, rng.integers(0, 3, 40), rng.choice([0.0, 1.0, 4.0], 40)
+    rest = {"classes": range(4 if absent else 3), "fit_intercept": intercept, "conditioning": conditioning}
+    problem = Problem(X, y, sample_weight=a, **rest)
+    W = np.zeros((problem.p, problem.m))
+    if intercept:
+        W[-1] = np.log(np.maximum(np.bincount(y, a, minlength=problem.m) / a.sum(), 1e-300))
+    for make in (L1, lambda lam: ElasticNet(lam, 1.0)):
+        above, below = (problem.with_penalty(make(problem.lambda_max * (1 + s))) for s in (1e-6, -1e-3))
+        assert kkt_residual(above, W) <= 1e-12
+        assert certificate(above, W).gap <= 1e-12
+        assert kkt_residual(below, W) > 1e-5
+        assert certificate(below, W).gap > 1e-9
+    raw = Problem(X, y, sample_weight=a, **(rest | {"conditioning": "none"}))
+    assert problem.lambda_max == pytest.approx(raw.lambda_max)
+
+
+def test_rows_of_weight_0_have_no_say_whatever_they_hold() -> None:
+    """A class with rows of weight 0 only, and a row far outside."""
+    X, y, a = np.array([[1.0], [-1.0], [0.5], [1e300]]), [0, 1, 1, 2], [1.0, 1.0, 1.0, 0.0]
+    for pen in (None, L1(0.1), L2(0.1)):
+        problem = Problem(X, y, sample_weight=a, penalty=pen)
+        fewer = Problem(X[:3], y[:3], classes=[0, 1, 2], penalty=pen)
+        W = np.array([[0.3, -0.3, 0.0], [0.1, 0.0, -1.0]])
+        one, two = certificate(problem, W), certificate(fewer, W)
+        assert one.lower == pytest.approx(two.lower, rel=1e-9)
+        assert one.objective == pytest.approx(two.objective, rel=1e-14)
+        assert problem.lambda_max == fewer.lambda_max
+
+
+def test_certificates_are_off_the_clock() -> None:
+    problem, W = fixed(None, intercept=True)
+    before = problem.meter.total
+    certificate(problem, W)
+    kkt_residual(problem, W)
+    certificate(problem.with_penalty(L1(1.0)), W)
+    assert problem.meter.total == before
+    assert "class_sums" not in vars(problem)
