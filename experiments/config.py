@@ -1,12 +1,14 @@
-"""Configurations of experiments: TOML files checked against the models below. Data only, never code."""
+"""Configurations of experiments: TOML files checked against the models below. Data only, never code.
+
+The text under a field is its explanation for users: `pianobench init-config` writes it beside the key.
+"""
 
 import difflib
-import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pianobench.experiments.mistakes import UserMistake
 
@@ -26,62 +28,105 @@ def _not_empty(values: tuple[Any, ...]) -> tuple[Any, ...]:
 NotEmpty = (Field(strict=False), AfterValidator(_not_empty))
 
 
+def _plain(value: Any) -> Any:
+    # Before the members of the union, each of which would report the same value in a line of its own.
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError("a parameter is a number, a text, true or false")
+    return value
+
+
+Parameter = Annotated[bool | int | float | str, BeforeValidator(_plain)]
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
 class Budget(_Model):
     """What one cell may use. `seconds` and `steps` end the method; `allowance` ends the process."""
 
-    seconds: Positive
-    steps: Count | None = None
+    seconds: Annotated[Positive, Field(examples=[10.0])]
+    """Seconds that a method may take: set-up and steps, nothing else."""
+    steps: Annotated[Count | None, Field(examples=[1000])] = None
+    """Steps that a method may take; without it there is no such limit."""
     allowance: Positive = 120.0
     """Seconds that the process may take beyond `seconds`: start, compilation, certificates."""
-    memory_gib: Positive | None = None
-    """Limit of resident memory; by default four fifths of the machine's."""
+    memory_gib: Annotated[Positive | None, Field(examples=[4.0])] = None
+    """Limit of resident memory; without it four fifths of the machine's."""
 
 
 class ProblemGrid(_Model):
-    """Data sets × strengths of one penalty."""
+    """Data × strengths of one penalty. Repeat the table for more."""
 
-    datasets: Annotated[tuple[str, ...], *NotEmpty]
-    penalty: Literal["none", "l1", "l2", "l0", "elasticnet"]
-    lam: Annotated[tuple[Positive, ...], Field(strict=False)] = ()
-    """Strengths in user units."""
-    lam_factor: Annotated[tuple[Positive, ...], Field(strict=False)] = ()
-    """Strengths as multiples of lambda_max, the smallest l1 strength with an all-zero solution."""
-    ridge: Positive | None = None
-    """Strength of l2 in the elastic net, whose `lam` is that of l1."""
+    datasets: Annotated[tuple[str, ...], *NotEmpty, Field(examples=[["iris", "digits"]])] = ()
+    """Names of data sets: `pianobench datasets` lists them. Either these or `data`."""
+    data: Annotated[str | None, Field(examples=["my.npz"])] = None
+    """Your own file instead, its path relative to this file: npz with X and y (docs/configs.md)."""
+    penalty: Annotated[Literal["none", "l1", "l2", "l0", "elasticnet"], Field(examples=["l2"])]
+    """Kind of penalty."""
+    lam: Annotated[tuple[Positive, ...], Field(strict=False, examples=[[1.0]])] = ()
+    """Strengths in user units; the loss is a sum over the samples."""
+    lam_factor: Annotated[tuple[Positive, ...], Field(strict=False, examples=[[0.1]])] = ()
+    """Strengths as multiples of lambda_max, the smallest l1 strength with an all-zero solution; instead of `lam`."""
+    ridge: Annotated[Positive | None, Field(examples=[1.0])] = None
+    """Strength of l2 in the elastic net, whose `lam` is that of l1; only there."""
     intercept: bool = True
+    """Whether there is an intercept, which is never penalised."""
     conditioning: Literal["none", "scale", "centre+scale"] = "none"
+    """Whether the solver sees standardised columns; penalty and solution stay in the data's units."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of its data: those of the sets, or that of the file without its folder."""
+        return self.datasets if self.data is None else (Path(self.data).name,)
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.data is not None and self.datasets:
+            raise ValueError("datasets and data are both given: remove one, or write a second [[problems]]")
+        if self.data is None and not self.datasets:
+            raise ValueError('there is no data: add datasets = ["iris"], or data = "my.npz" for your own file')
+        return self
 
     @model_validator(mode="after")
     def _strength_fits_penalty(self) -> Self:
-        given = bool(self.lam) + bool(self.lam_factor)
-        if self.penalty == "none" and given:
+        if self.penalty == "none" and (self.lam or self.lam_factor):
             raise ValueError("penalty = 'none' has no strength: remove lam and lam_factor")
-        if self.penalty != "none" and given != 1:
+        if self.lam and self.lam_factor:
+            raise ValueError("lam and lam_factor are both given: remove one, or write a second [[problems]]")
+        if self.penalty != "none" and not (self.lam or self.lam_factor):
             raise ValueError(f"penalty = {self.penalty!r} needs either lam = [..] or lam_factor = [..]")
-        if (self.penalty == "elasticnet") != (self.ridge is not None):
-            raise ValueError("ridge, the strength of l2, belongs to penalty = 'elasticnet' and only there")
+        if self.penalty == "elasticnet" and self.ridge is None:
+            raise ValueError("penalty = 'elasticnet' needs ridge = .., the strength of its l2 part")
+        if self.penalty != "elasticnet" and self.ridge is not None:
+            raise ValueError(
+                f"ridge = {self.ridge:g}: ridge, the strength of l2, belongs to penalty = 'elasticnet' and only there"
+            )
         return self
 
 
 class SolverChoice(_Model):
-    """A method with its hyper-parameters: a registry key, or ``file.py:Class`` beside the configuration."""
+    """A method with its hyper-parameters. Repeat the table for more."""
 
-    key: str
-    params: dict[str, bool | int | float | str] = {}
+    key: Annotated[str, Field(examples=["piano"])]
+    """A key that `pianobench solvers` lists, or `file.py:Class` for your own, relative to this file."""
+    params: Annotated[dict[str, Parameter], Field(examples=[{"cap": 30.0}])] = {}
+    """Hyper-parameters by name; those left out have the defaults that `pianobench solvers --json` lists."""
 
 
 class Config(_Model):
     """One experiment: problems × solvers × seeds × threads."""
 
-    title: str
-    tier: Literal["smoke", "laptop", "full"]
+    title: Annotated[str, Field(examples=["My experiment"])]
+    """Title of tables and figures."""
+    tier: Literal["smoke", "laptop", "full"] = "smoke"
+    """Size of the experiment, a word that its rows carry."""
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
+    """Certified relative gap at which a run has converged."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], *NotEmpty] = (0,)
+    """Seeds; each is a run of its own."""
     threads: Annotated[tuple[Count, ...], *NotEmpty] = (1,)
+    """Numbers of threads; each is a run of its own."""
     budget: Budget
     problems: Annotated[tuple[ProblemGrid, ...], *NotEmpty]
     solvers: Annotated[tuple[SolverChoice, ...], *NotEmpty]
@@ -106,7 +151,10 @@ def locate(name: str) -> Path:
     if name in shipped():
         return CONFIGS / f"{name}.toml"
     if path.suffix == ".toml":
-        raise UserMistake(f"there is no file {name}")
+        folder = "it is a folder" if path.is_dir() else "`pianobench init-config` writes one to start from"
+        raise UserMistake(f"there is no file {name}: {folder}")
+    if path.is_file():
+        raise UserMistake(f"{name} does not end in .toml: rename it if it is a configuration")
     near = difflib.get_close_matches(name, shipped(), n=1)
     hint = f"did you mean {near[0]}?" if near else f"shipped ones: {', '.join(shipped())}"
     raise UserMistake(f"no configuration is called {name!r}: give the path of a .toml file; {hint}")
@@ -120,42 +168,18 @@ def read(path: Path) -> Config:
     UserMistake
         With one line for each wrong key: the file, the key, its value, what was expected, and the remedy.
     """
+    from pianobench.experiments.config_mistakes import lines
+
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise UserMistake(f"{path.name} is not TOML: {error}") from error
+        raise UserMistake(f"{path.name} is not TOML: {error}; texts are in quotes, lists in [..]") from error
+    except UnicodeDecodeError as error:
+        raise UserMistake(f"{path.name} is not UTF-8 text ({error.reason}): save it as UTF-8") from error
+    except OSError as error:
+        raise UserMistake(f"{path.name} cannot be read: {error.strerror}") from error
     try:
         return Config.model_validate(content)
     except ValidationError as error:
-        lines = [f"{path.name}: {_line(problem)}" for problem in error.errors(include_url=False)]
-        raise UserMistake("\n".join(lines)) from error
-
-
-def _line(problem: Any) -> str:
-    """One readable line for one of pydantic's errors."""
-    place = problem["loc"]
-    where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
-    value = problem["input"]
-    if problem["type"] == "extra_forbidden":
-        known = _keys_beside(place)
-        near = difflib.get_close_matches(str(place[-1]), known, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"known here: {', '.join(known)}"
-        return f"{where} = {value!r}: there is no such key; {remedy}"
-    if problem["type"] == "missing":
-        return f"{where} is missing: add it"
-    message = problem["msg"].removeprefix("Value error, ")
-    if isinstance(value, dict | BaseModel):  # a check of a whole table: its text says which keys
-        return f"{where}: {message}"
-    expected = re.sub(r"^Input should be", "it should be", message)
-    return f"{where} = {value!r}: {expected}"
-
-
-def _keys_beside(place: tuple[int | str, ...]) -> list[str]:
-    """Keys that the table holding the wrong key may have."""
-    tables: dict[str, type[BaseModel]] = {
-        "budget": Budget,
-        "problems": ProblemGrid,
-        "solvers": SolverChoice,
-    }
-    parent = tables[str(place[0])] if len(place) > 1 else Config
-    return list(parent.model_fields)
+        found = lines(error.errors(include_url=False), Config)
+        raise UserMistake("\n".join(f"{path.name}: {line}" for line in found)) from error

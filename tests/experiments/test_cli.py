@@ -182,10 +182,8 @@ def test_a_mistake_in_a_process_of_its_own_leaves_no_traceback(tmp_path: Path) -
     (tmp_path / "mine.toml").write_text(TINY.replace("seconds", "second"))
     done = process("run", "mine.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert [line.startswith("pianobench: mine.toml: budget.second") for line in done.stderr.splitlines()] == [
-        True,
-        True,
-    ]
+    assert done.stderr.startswith("pianobench: mine.toml: budget.second = 10: ")
+    assert len(done.stderr.splitlines()) == 1
     assert process("run", "mine.toml", "--ony", "x", cwd=tmp_path).returncode == 2
 
 

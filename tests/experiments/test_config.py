@@ -41,7 +41,8 @@ def test_defaults_are_those_of_the_papers(tmp_path: Path) -> None:
     ("old", "new", "line"),
     [
         ("lam =", "lamda =", "problems[0].lamda = [1.0]: there is no such key; did you mean lam?"),
-        ("seconds = 1", "second = 1", "budget.seconds is missing: add it"),
+        ("seconds = 1", "second = 1", "budget.second = 1: there is no such key; did you mean seconds?"),
+        ("seconds = 1", "", "budget.seconds is missing: add seconds = 10.0"),
         ('tier = "smoke"', 'tier = "huge"', "tier = 'huge': it should be 'smoke', 'laptop' or 'full'"),
         ("seconds = 1", "seconds = -1", "budget.seconds = -1: it should be greater than 0"),
         ("seconds = 1", "seconds = nan", "budget.seconds = nan: it should be a finite number"),
@@ -49,7 +50,7 @@ def test_defaults_are_those_of_the_papers(tmp_path: Path) -> None:
         ("[1.0]", '["1"]', "problems[0].lam[0] = '1': it should be a valid number"),
         ("lam = [1.0]", "", "problems[0]: penalty = 'l2' needs either lam = [..] or lam_factor = [..]"),
         ('"l2"', '"none"', "problems[0]: penalty = 'none' has no strength: remove lam and lam_factor"),
-        ('"l2"', '"elasticnet"', "problems[0]: ridge, the strength of l2, belongs to"),
+        ('"l2"', '"elasticnet"', "problems[0]: penalty = 'elasticnet' needs ridge = .., the strength of its"),
         ('datasets = ["iris"]', "datasets = []", "problems[0].datasets = []: it should have an entry"),
         ('title = "Test"', 'title = "Test"\ncode = "x"', "code = 'x': there is no such key; known here: title, tier"),
         ('title = "Test"', "title =", "mine.toml is not TOML"),
