@@ -70,8 +70,8 @@ class Prices:
     entry_bytes: int
 
     def product(self, count: float = 1.0) -> Cost:
-        """`count` products ``X W`` or ``X.T R``, each a read of X."""
-        return Cost(count * self.n, count * 2.0 * self.nnz * self.m, count * self.nnz * self.entry_bytes, count)
+        """`count` products ``X W`` or ``X.T R`` in one read of X, block by block."""
+        return Cost(float(self.n), count * 2.0 * self.nnz * self.m, float(self.nnz * self.entry_bytes), max(count, 1.0))
 
     def rowwise(self, flops: float, arrays: float = 1.0) -> Cost:
         """`flops` an entry of an (n, m) array, `arrays` of which are read or written."""
@@ -85,5 +85,4 @@ class Prices:
     @property
     def smooth(self) -> Cost:
         """Loss and gradient in one read of X, the unit called gradient equivalent."""
-        both = self.product(2.0)
-        return Cost(float(self.n), both.flops, both.bytes / 2.0, both.depth) + self.softmax
+        return self.product(2.0) + self.softmax

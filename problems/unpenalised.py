@@ -28,7 +28,7 @@ NEWTON_STEPS = 12
 ENOUGH = 1e-10  # relative gap below which a bound needs no other step
 SMALLEST_FACTOR = 1e-4  # of Q in one correction
 ROUNDING = 1e-12  # largest residual that passes for rounding, relative to the terms it is the sum of
-STAGNATION = 50  # conjugate gradient steps without a smaller residual: rounding is all that is left
+STAGNATION = 20  # conjugate gradient steps without a smaller residual: rounding is all that is left
 DISTANCE = 10.0  # of W from W*, in lengths of the Newton step at W
 
 
@@ -144,7 +144,7 @@ def _solve(problem: Problem, P: Field, R: Array, T: Array, most: int = 500) -> A
     r = inside(T.T @ R)
     U, d, rr = np.zeros_like(r), r.copy(), float(np.sum(r * r))
     best, least, since, goal = U, rr, 0, 1e-28 * rr
-    for _ in range(most):
+    for _ in range(min(most, 5 * r.size)):  # exact arithmetic needs r.size
         if rr <= goal or since > STAGNATION:
             break
         (Hd,) = problem.home.reduce(second_order.hessian_product, T @ d, fields=(P,))
