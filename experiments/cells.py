@@ -234,30 +234,25 @@ def _problems(grid: ProblemGrid, checksums: Mapping[str, str]) -> list[ProblemCh
             intercept=grid.intercept,
             conditioning=grid.conditioning,
         )
-        for name in grid.datasets
+        for name in grid.sources
         for lam, factor in strengths or [(None, None)]
     ]
 
 
 def _solver(choice: SolverChoice, folder: Path, where: str) -> dict[str, Any]:
-    from pianobench.algorithms import SOLVERS
-    from pianobench.experiments.solver_choice import make
+    from pianobench.experiments.solver_choice import WrongParameter, choose
 
-    file, _, name = choice.key.rpartition(":")
-    path = str((folder / file).resolve()) if file else None
     try:
-        solver = make(choice.key, path, dict(choice.params))
-    except (ValueError, TypeError, OSError) as error:
-        raise UserMistake(f"{where}, key = {choice.key!r}: {error}") from error
-    if path:
-        text = Path(path).read_bytes()
-        texts = {"": text, **sources.closure(sources.imports(text, ""), stop=NO_SAY)}
-    else:
-        texts = sources.closure([type(solver).__module__], stop=NO_SAY)
+        chosen = choose(choice.key, dict(choice.params), folder, NO_SAY)
+    except WrongParameter as error:
+        value = f" = {choice.params[error.name]!r}" if error.name in choice.params else ""
+        raise UserMistake(f"{where}.params.{error.name}{value}: {error}") from error
+    except (ValueError, OSError) as error:
+        raise UserMistake(f"{where}.key = {choice.key!r}: {error}") from error
     return {
-        "solver": choice.key,
-        "solver_title": SOLVERS[choice.key].title if not path else name,
-        "solver_file": path,
-        "solver_digest": sources.digest(texts),
+        "solver": chosen.key,
+        "solver_title": chosen.title,
+        "solver_file": chosen.file,
+        "solver_digest": sources.digest(chosen.texts),
         "params": json.dumps(dict(choice.params), sort_keys=True),
     }

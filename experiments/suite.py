@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pianobench.datasets import Dataset, UnknownDataset, handover, load
+from pianobench.datasets import Dataset, handover
 from pianobench.experiments import config as configuration
-from pianobench.experiments import provenance, runner
+from pianobench.experiments import data_choice, provenance, runner
 from pianobench.experiments.cells import Cell, expand
 from pianobench.experiments.environment import available_cores
 from pianobench.experiments.mistakes import UserMistake
 from pianobench.results.store import Store, Tables, run_name
+
+MOST_THREADS_A_CORE = 8
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,16 @@ class Plan:
     config_text: str
     cells: tuple[Cell, ...]
     datasets: dict[str, Dataset]
+    warnings: tuple[str, ...] = ()
 
 
-def plan(name: str, only: str | None = None, threads: int | None = None) -> Plan:
+def plan(
+    name: str,
+    only: str | None = None,
+    threads: int | None = None,
+    solvers: Sequence[str] = (),
+    data: Path | None = None,
+) -> Plan:
     """Read a configuration and expand it.
 
     Parameters
@@ -37,6 +46,10 @@ def plan(name: str, only: str | None = None, threads: int | None = None) -> Plan
         Pattern (``*`` and ``?``; else a part) that the labels of the wanted cells match.
     threads : int, optional
         In place of the configuration's thread counts.
+    solvers : sequence of str
+        Further ones: keys or ``file.py:Class``, with or without ``(name=value, ...)``.
+    data : Path, optional
+        A file in place of all data sets of the configuration.
 
     Raises
     ------
@@ -44,24 +57,34 @@ def plan(name: str, only: str | None = None, threads: int | None = None) -> Plan
         One line for each thing that is wrong.
     """
     path = configuration.locate(name)
-    config = configuration.read(path)
+    config = data_choice.override(configuration.read(path), solvers, data)
     if threads is not None:
         config = config.model_copy(update={"threads": (threads,)})
-    cores = available_cores()
-    if max(config.threads) > cores:
-        raise UserMistake(f"threads = {max(config.threads)}: this machine offers {cores}; more would only queue")
-    datasets: dict[str, Dataset] = {}
-    for i, grid in enumerate(config.problems):
-        for dataset in grid.datasets:
-            try:
-                datasets[dataset] = datasets.get(dataset) or load(dataset)
-            except UnknownDataset as error:
-                raise UserMistake(f"{path.name}: problems[{i}].datasets: {error}") from error
-    checksums = {key: dataset.checksum for key, dataset in datasets.items()}
-    cells = expand(config, path.stem, path.parent, checksums)
+    warnings = _warnings(config, f"{path.name}: threads" if threads is None else "--threads")
+    try:
+        datasets = data_choice.of(config, path.parent)
+        checksums = {key: dataset.checksum for key, dataset in datasets.items()}
+        cells = expand(config, path.stem, path.parent, checksums)
+    except UserMistake as mistake:
+        raise UserMistake("\n".join(f"{path.name}: {line}" for line in str(mistake).splitlines())) from mistake
     if only is not None:
         cells = select(cells, only)
-    return Plan(path.stem, config.title, path.read_text("utf-8"), tuple(cells), datasets)
+    return Plan(path.stem, config.title, path.read_text("utf-8"), tuple(cells), datasets, warnings)
+
+
+def _warnings(config: configuration.Config, where: str) -> tuple[str, ...]:
+    """Threads beyond the cores are measured, and queue; far beyond them they are refused.
+
+    Raises
+    ------
+    UserMistake
+    """
+    cores, most = available_cores(), max(config.threads)
+    if most > MOST_THREADS_A_CORE * cores:
+        raise UserMistake(f"{where} = {most}: this machine offers {cores} cores; so many threads would only queue")
+    if most > cores:
+        return (f"{where} = {most}: this machine offers {cores} cores, so the times of these cells are of queueing",)
+    return ()
 
 
 def select(cells: Sequence[Cell], pattern: str) -> list[Cell]:
@@ -99,6 +122,9 @@ def execute(
         "interrupted": outcome.interrupted,
         "datasets": {
             name: {
+                "n": dataset.n,
+                "d": dataset.d,
+                "m": dataset.m,
                 "checksum": dataset.checksum,
                 "origin": dataset.origin,
                 "licence": dataset.licence,

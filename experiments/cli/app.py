@@ -30,6 +30,17 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, metavar="N", help="Threads of a cell, in place of the configuration's."),
 ]
+Solvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--solver",
+        metavar="SOLVER",
+        help="A further solver: a key, or FILE.py:CLASS of your own; either with '(name=value, ...)'. Repeatable.",
+    ),
+]
+Data = Annotated[
+    Path | None, typer.Option("--data", metavar="FILE", help="Your own file (npz with X and y) in place of all data.")
+]
 
 
 def _version(wanted: bool) -> None:
@@ -56,6 +67,7 @@ def reproduce(
     as_json: AsJson = False,
     quiet: Quiet = False,
     threads: Threads = None,
+    solver: Solvers = None,
 ) -> None:
     """Run the experiments on the papers' claims: rows, curves, a figure, and where each claim stands."""
     from pianobench.experiments.config import shipped
@@ -63,7 +75,7 @@ def reproduce(
 
     if tier not in shipped():
         raise UserMistake(f"--tier {tier!r}: there is no such tier yet; there is {', '.join(shipped())}")
-    _run(tier, dry_run, out, only, as_json, quiet, threads, with_claims=True)
+    _run(tier, dry_run, out, only, as_json, quiet, threads, solver, None, with_claims=True)
 
 
 @app.command()
@@ -75,9 +87,11 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
     threads: Threads = None,
+    solver: Solvers = None,
+    data: Data = None,
 ) -> None:
     """Run one configuration: rows, curves and a figure."""
-    _run(config, dry_run, out, only, as_json, quiet, threads, with_claims=False)
+    _run(config, dry_run, out, only, as_json, quiet, threads, solver, data, with_claims=False)
 
 
 def _run(
@@ -88,13 +102,17 @@ def _run(
     as_json: bool,
     quiet: bool,
     threads: int | None,
+    solvers: list[str] | None,
+    data: Path | None,
     with_claims: bool,
 ) -> None:
     from pianobench.experiments import suite
     from pianobench.experiments.cli import show
     from pianobench.results.store import Store, load
 
-    plan, store = suite.plan(config, only, threads), Store(out)
+    plan, store = suite.plan(config, only, threads, solvers or (), data), Store(out)
+    for warning in plan.warnings:
+        typer.echo(f"pianobench: warning: {warning}", err=True)
     if dry_run:
         show.cells(plan.cells, store, as_json)
         return
@@ -132,47 +150,18 @@ def report(
 
 @app.command()
 def solvers(as_json: AsJson = False) -> None:
-    """List the methods: key, name in the literature, penalties, what one step is."""
-    from pianobench.algorithms import SOLVERS
-    from pianobench.experiments.cli import show
+    """List the solvers: key, name in the literature, penalties, what one step is."""
+    from pianobench.experiments.cli import listings, show
 
-    entries: list[dict[str, Any]] = [
-        {
-            "key": key,
-            "title": entry.title,
-            "penalties": [str(p) for p in entry.penalties],
-            "step": entry.step_is,
-            "citation": entry.citation,
-        }
-        for key, entry in SOLVERS.items()
-    ]
-    show.listing(entries, as_json, ("key", "title", "penalties", "step"))
+    show.listing(listings.solvers(), as_json, ("key", "title", "penalties", "step", "from"))
 
 
 @app.command()
 def datasets(as_json: AsJson = False) -> None:
     """List the data sets: size, field, origin and licence."""
-    from pianobench.datasets import load, names
-    from pianobench.experiments.cli import show
+    from pianobench.experiments.cli import listings, show
 
-    entries: list[dict[str, Any]] = []
-    for name in names():
-        dataset = load(name)
-        entries.append(
-            {
-                "name": name,
-                "samples": dataset.n,
-                "features": dataset.d,
-                "classes": dataset.m,
-                "description": dataset.description,
-                "field": dataset.field,
-                "preprocessing": dataset.preprocessing,
-                "origin": dataset.origin,
-                "licence": dataset.licence,
-                "checksum": dataset.checksum,
-            }
-        )
-    show.listing(entries, as_json, ("name", "samples", "features", "classes", "field", "description"))
+    show.listing(listings.datasets(), as_json, ("name", "n", "d", "m", "layout", "field", "description"))
 
 
 @app.command()

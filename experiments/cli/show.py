@@ -70,9 +70,12 @@ def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequen
         table.add_column(name, overflow="fold")
     for entry in entries:
         values = (entry[name] for name in columns)
-        table.add_row(*(", ".join(v) if isinstance(v, list) else str(v) for v in values))
+        table.add_row(*(", ".join(v) if isinstance(v, list) else "" if v is None else str(v) for v in values))
     out = console()
     out.print(table, highlight=False)
+    for entry in entries:
+        if entry.get("error"):
+            out.print(f"{entry[columns[0]]} is not available: {entry['error']}", highlight=False, markup=False)
     left_out = [name for name in entries[0] if name not in columns]
     if left_out:
         out.print(f"(--json adds {', '.join(left_out)})", style="dim", highlight=False)

@@ -131,7 +131,7 @@ def test_own_solvers_are_found_beside_the_configuration_and_their_source_is_in_t
 @pytest.mark.parametrize(
     ("solver", "message"),
     [
-        ({"key": "pianoo"}, r"solvers\[0\], key = 'pianoo': .*did you mean 'piano'"),
+        ({"key": "pianoo"}, r"solvers\[0\]\.key = 'pianoo': .*did you mean 'piano'"),
         ({"key": "piano", "params": {"no_such": 1}}, r"no parameter 'no_such': it has"),
         ({"key": "absent.py:X"}, r"there is no file absent.py"),
         ({"key": "planted.py:Absent"}, r"planted.py has no class 'Absent'; it has Descends,"),

@@ -163,7 +163,7 @@ def test_dry_run_lists_and_runs_nothing(folder: Path, tmp_path: Path) -> None:
     [
         (["reproduce", "--tier", "huge"], "--tier 'huge': there is no such tier yet"),
         (["reproduce", "--only", "nothing-like-it"], "matches none of"),
-        (["reproduce", "--threads", "4096"], "threads = 4096: this machine offers"),
+        (["reproduce", "--threads", "4096"], "--threads = 4096: this machine offers"),
         (["run", "smok"], "did you mean smoke?"),
         (["run", "absent.toml"], "there is no file absent.toml"),
         (["report"], "there is no run yet"),

@@ -1,0 +1,150 @@
+"""The entries of `solvers` and `datasets`: all keys always there, null where there is nothing to say.
+
+What cannot be used (an optional library is missing, another distribution's entry point is broken) is an entry with its
+reason in `error`, never a failure of the list.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from pianobench import __version__
+
+OURS = f"pianobench {__version__}"
+SOLVER_KEYS = (
+    "key",
+    "title",
+    "citation",
+    "penalties",
+    "needs",
+    "monotone",
+    "step",
+    "parameters",
+    "module",
+    "from",
+    "available",
+    "error",
+)
+DATASET_KEYS = (
+    "name",
+    "n",
+    "d",
+    "m",
+    "nnz",
+    "layout",
+    "dtype",
+    "checksum",
+    "classes",
+    "description",
+    "field",
+    "preprocessing",
+    "origin",
+    "licence",
+    "from",
+    "available",
+    "error",
+)
+
+
+def solvers() -> list[dict[str, Any]]:
+    """Solvers of ours, then those of other distributions."""
+    from pianobench.algorithms import SOLVERS
+    from pianobench.experiments import plugins
+
+    entries = []
+    for key, entry in SOLVERS.items():
+        known = {"key": key, "title": entry.title, "citation": entry.citation, "module": entry.module, "from": OURS}
+        entries.append(_entry(SOLVER_KEYS, known, lambda entry=entry: _of_class(entry.solver_class)))  # type: ignore[misc]
+    for plugin in plugins.found("solver", SOLVERS):
+        known = {"key": plugin.key, "module": plugin.module, "from": plugin.distribution}
+        entries.append(_entry(SOLVER_KEYS, known, lambda plugin=plugin: _of_plugin(plugin)))  # type: ignore[misc]
+    return entries
+
+
+def datasets() -> list[dict[str, Any]]:
+    """Data sets of ours, then those of other distributions."""
+    from pianobench.datasets import load, names
+    from pianobench.experiments import plugins
+
+    entries = []
+    for name in names():
+        known = {"name": name, "from": OURS}
+        entries.append(_entry(DATASET_KEYS, known, lambda name=name: _of_dataset(load(name))))  # type: ignore[misc]
+    for plugin in plugins.found("data set", names()):
+        known = {"name": plugin.key, "from": plugin.distribution}
+        entries.append(
+            _entry(DATASET_KEYS, known, lambda plugin=plugin: _of_dataset(plugins.dataset(plugin)))  # type: ignore[misc]
+        )
+    return entries
+
+
+def _entry(keys: tuple[str, ...], known: dict[str, Any], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """All keys in their order, with what is known anyhow and what looking closer tells, or why that failed."""
+    try:
+        told = {**look(), "available": True}
+    except (Exception, SystemExit) as error:  # a list must not end with one entry of it
+        text = str(error).strip() or type(error).__name__
+        told = {"available": False, "error": _remedy(error) or text.splitlines()[0]}
+    return {**dict.fromkeys(keys), **known, **told}
+
+
+def _remedy(error: BaseException) -> str | None:
+    if not isinstance(error, ModuleNotFoundError):
+        return None
+    return f"the library {error.name} is not installed; `pianobench doctor` says what installs it"
+
+
+def _of_class(cls: type[Any]) -> dict[str, Any]:
+    return {
+        "penalties": sorted(str(p) for p in cls.penalties),
+        "needs": sorted(str(n) for n in getattr(cls, "needs", ())),
+        "monotone": getattr(cls, "monotone", None),
+        "step": getattr(cls, "step_is", None),
+        "parameters": [
+            {"name": f.name, "type": str(getattr(f.type, "__name__", f.type)), "default": _default(f)}
+            for f in (dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ())
+            if f.init
+        ],
+    }
+
+
+def _default(field: Any) -> Any:
+    value = field.default
+    if value is dataclasses.MISSING:
+        value = None if field.default_factory is dataclasses.MISSING else field.default_factory()
+    return value if isinstance(value, bool | int | str | None) else _finite(value)
+
+
+def _finite(value: Any) -> Any:
+    """For strict JSON: a number if it is finite, else its text."""
+    import math
+
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def _of_plugin(plugin: Any) -> dict[str, Any]:
+    from pianobench.experiments import plugins
+
+    citation = getattr(plugin.load(), "citation", None)
+    return {"title": plugins.title(plugin), "citation": citation, **_of_class(plugins.solver_class(plugin))}
+
+
+def _of_dataset(dataset: Any) -> dict[str, Any]:
+    import numpy as np
+
+    dense = isinstance(dataset.X, np.ndarray)
+    return {
+        "n": dataset.n,
+        "d": dataset.d,
+        "m": dataset.m,
+        "nnz": int(np.count_nonzero(dataset.X)) if dense else int(dataset.X.nnz),
+        "layout": "dense" if dense else "csr",
+        "dtype": str(dataset.X.dtype),
+        **{
+            name: getattr(dataset, name)
+            for name in ("checksum", "description", "field", "preprocessing", "origin", "licence")
+        },
+        "classes": list(dataset.classes),
+    }

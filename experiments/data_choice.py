@@ -1,0 +1,115 @@
+"""Data by name: a set of ours, one of another distribution, or the user's own file."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pianobench import datasets
+from pianobench.datasets import Dataset
+from pianobench.experiments import plugins, solver_choice
+from pianobench.experiments.config import Config, SolverChoice
+from pianobench.experiments.mistakes import UserMistake
+
+
+def load(name: str) -> Dataset:
+    """A data set of ours or of another distribution.
+
+    Raises
+    ------
+    ValueError
+        With near matches, and where to see all names; or why it cannot be used.
+    """
+    own = datasets.names()
+    if name in own:
+        return datasets.load(name)
+    plugin = plugins.get("data set", name, own)
+    if plugin is not None:
+        return plugins.dataset(plugin)
+    known = [*own, *(p.key for p in plugins.found("data set", own))]
+    near = difflib.get_close_matches(name, known, n=3)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    if Path(name).suffix:
+        hint = f'your own file is data = "{name}" in place of datasets; '
+    raise datasets.UnknownDataset(f"no data set is called {name!r}: {hint}`pianobench datasets` lists all names")
+
+
+def of(config: Config, folder: Path) -> dict[str, Dataset]:
+    """All data of a configuration by the names that its cells have; files relative to `folder`.
+
+    Raises
+    ------
+    UserMistake
+        One line for each name or file that cannot be used.
+    """
+    found: dict[str, Dataset] = {}
+    files: dict[str, Path] = {}
+    mistakes = []
+    for i, grid in enumerate(config.problems):
+        for j, name in enumerate(grid.sources):
+            file = None if grid.data is None else (folder / grid.data).resolve()
+            where = f"problems[{i}].datasets[{j}] = {name!r}" if file is None else f"problems[{i}].data = {grid.data!r}"
+            try:
+                if file is None:
+                    found[name] = found.get(name) or load(name)
+                elif files.setdefault(name, file) != file:
+                    raise ValueError(f"another file is called {name} too, and rows name files alone: rename one")
+                elif name not in found:
+                    found[name] = _read(file)
+            except (ValueError, OSError) as error:
+                mistakes.append(f"{where}: {error}")
+    if mistakes:
+        raise UserMistake("\n".join(mistakes))
+    return found
+
+
+def _read(file: Path) -> Dataset:
+    from pianobench.datasets import files
+
+    if not file.is_file():
+        raise ValueError("there is no such file: a path is relative to the folder of the configuration")
+    return files.read(file)
+
+
+def override(config: Config, solvers: Sequence[str], data: Path | None) -> Config:
+    """The configuration with solvers of the command line added, and with a file in place of all its data.
+
+    Paths are relative to the working folder.
+
+    Raises
+    ------
+    UserMistake
+    """
+    changes: dict[str, object] = {}
+    if solvers:
+        changes["solvers"] = (*config.solvers, *(_choice(text) for text in solvers))
+    if data is not None:
+        if not data.is_file():
+            raise UserMistake(f"--data {data}: there is no such file; a path is relative to the working folder")
+        own = {"datasets": (), "data": str(data.resolve())}
+        changes["title"] = f"{config.title}: on {data.name} instead"
+        changes["problems"] = tuple(_once(grid.model_copy(update=own) for grid in config.problems))
+    return config.model_copy(update=changes)
+
+
+def _choice(text: str) -> SolverChoice:
+    try:
+        key, params = solver_choice.parse(text)
+        file, _, name = key.rpartition(":")
+        if file and not Path(file).is_file():
+            raise ValueError(f"there is no file {file}; a path is relative to the working folder")
+        choice = SolverChoice(key=f"{Path(file).resolve()}:{name}" if file else key, params=params)
+        solver_choice.choose(choice.key, dict(choice.params), Path())
+    except (ValueError, OSError) as error:
+        raise UserMistake(f"--solver {text}: {error}") from error
+    return choice
+
+
+def _once(values: Iterable[Any]) -> list[Any]:
+    kept: list[Any] = []
+    for value in values:
+        if value not in kept:
+            kept.append(value)
+    return kept
