@@ -69,7 +69,7 @@ def _shape(place: Place, kind: str, value: Any, model: type[BaseModel]) -> str:
     if kind != "tuple_type":
         brackets = f"[[{name}]]" if isinstance(place[-1], int) else f"[{name}]"
         return f"it should be a table: write {brackets} and its keys below"
-    if _inner(_annotation(place, model)) is not None:
+    if inner_model(_annotation(place, model)) is not None:
         return f"it should be a list of tables: write [[{name}]] with two brackets"
     return f"it should be a list: write {name} = [{_short(value)}]"
 
@@ -80,7 +80,7 @@ def example(place: Place, model: type[BaseModel]) -> str:
     annotation = _annotation(place, model)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return f"[{name}] and its keys below"
-    if _inner(annotation) is not None:
+    if inner_model(annotation) is not None:
         return f"[[{name}]] and its keys below"
     field = _model_at(place, model).model_fields[name]
     return f"{name} = {_short((field.examples or ['..'])[0])}"
@@ -104,7 +104,7 @@ def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
     """Model of the table that holds the key at `place`."""
     for part in place[:-1]:
         if isinstance(part, str):
-            inner = _inner(model.model_fields[part].annotation)
+            inner = inner_model(model.model_fields[part].annotation)
             if inner is None:
                 break
             model = inner
@@ -116,7 +116,7 @@ def _annotation(place: Place, model: type[BaseModel]) -> Any:
     return _model_at(place, model).model_fields[name].annotation
 
 
-def _inner(annotation: Any) -> type[BaseModel] | None:
+def inner_model(annotation: Any) -> type[BaseModel] | None:
     """Model of a table, or of the entries of a list of tables, or None."""
     return next(_models(annotation), None)
 

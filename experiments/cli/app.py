@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from pianobench import __version__
+from pianobench.experiments.cli.clean import clean
+from pianobench.experiments.cli.init_config import init_config
 from pianobench.results.store import DEFAULT_ROOT
 
 app = typer.Typer(
@@ -180,3 +182,7 @@ def claims(as_json: AsJson = False) -> None:
         for claim in ledger()
     ]
     show.listing(entries, as_json, ("id", "statement", "place", "experiments"))
+
+
+app.command()(clean)
+app.command("init-config")(init_config)

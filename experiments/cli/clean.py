@@ -1,0 +1,177 @@
+"""`clean`: delete what runs have written and what can be made again, and nothing else."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pianobench.results.store import DEFAULT_ROOT
+
+DAY = 86400.0
+AT_WORK = 900.0  # seconds: a cell without a row that was written to since may have a process
+# Names that the store and the cache give; what has another name is somebody else's and stays.
+RUN = re.compile(r".+-\d{8}T\d{6}Z(-\d+)?")
+HEX = re.compile(r"[0-9a-f]{8,64}")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A folder that may go.
+
+    Attributes
+    ----------
+    kind : str
+        runs, cells, arrays or cache.
+    path : Path
+    size : int
+        Bytes of the files in it.
+    newest : float
+        When the newest of them was written, in seconds since the epoch.
+    """
+
+    kind: str
+    path: Path
+    size: int
+    newest: float
+
+
+def clean(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")] = DEFAULT_ROOT,
+    runs: Annotated[bool, typer.Option("--runs", help="Tables and figures of runs, and measured cells.")] = False,
+    cache: Annotated[bool, typer.Option("--cache", help="Compiled kernels and other things in the cache.")] = False,
+    data: Annotated[bool, typer.Option("--data", help="Arrays written for the measuring processes.")] = False,
+    older_than: Annotated[
+        float | None, typer.Option("--older-than", min=0, metavar="DAYS", help="Only what is older.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete runs, arrays or the cache. Without one of the three options: say what each would free."""
+    from pianobench.experiments.environment import cache_folder
+    from pianobench.experiments.mistakes import UserMistake
+
+    _refuse_reference(out)
+    busy = at_work(out)
+    wanted = [kind for kind, chosen in (("runs", runs), ("arrays", data), ("cache", cache)) if chosen]
+    wanted += ["cells"] if runs else []
+    items = [*in_store(out), *in_cache(cache_folder())]
+    if older_than is not None:
+        items = [item for item in items if item.newest < time.time() - older_than * DAY]
+    chosen = [item for item in items if item.kind in (wanted or KINDS)]
+    for kind, option in KINDS.items():
+        of_kind = [item for item in chosen if item.kind == kind]
+        if of_kind or (not wanted and kind != "cells"):
+            number, size = len(of_kind), sum(item.size for item in of_kind)
+            where = cache_folder() if kind == "cache" else out
+            typer.echo(f"{kind:7} {number:5}  {readable(size):>9}  {option:8}  {where}")
+    if busy:
+        typer.echo(f"{len(busy)} cells have no row yet and may be at work: they stay, and so do the arrays.")
+    total = readable(sum(item.size for item in chosen))
+    if not wanted:
+        typer.echo("Nothing is deleted: name what should go, --runs, --data or --cache.")
+    elif not chosen:
+        typer.echo("There is nothing to delete.")
+    elif dry_run:
+        for item in chosen:
+            typer.echo(f"would delete {item.path}  {readable(item.size)}")
+        typer.echo(f"Nothing is deleted: without --dry-run {total} would be.")
+    else:
+        if not yes:
+            if not sys.stdin.isatty():
+                raise UserMistake("nobody can be asked here: say --yes to delete these, or --dry-run to see each")
+            typer.confirm(f"Delete these, {total}?", abort=True)
+        for item in chosen:
+            _delete(item.path, cache_folder() if item.kind == "cache" else out)
+        typer.echo(f"{total} deleted.")
+
+
+KINDS = {"runs": "--runs", "cells": "--runs", "arrays": "--data", "cache": "--cache"}
+
+
+def in_store(root: Path) -> Iterator[Item]:
+    """What a store holds, recognised by the names that it gives; symbolic links are never followed."""
+    for path in _folders(root):
+        if RUN.fullmatch(path.name) and (path / "manifest.json").is_file():
+            yield _item("runs", path)
+    busy = at_work(root)
+    for path in _folders(root / "cells"):
+        if HEX.fullmatch(path.name) and path not in busy:
+            yield _item("cells", path)
+    for path in _folders(root / "data"):
+        if HEX.fullmatch(path.name) and not busy:
+            yield _item("arrays", path)
+
+
+def at_work(root: Path) -> list[Path]:
+    """Cells whose newest attempt has no row and was written to not long ago: a process may be at work there."""
+    since = time.time() - AT_WORK
+    newest = ((cell, (_folders(cell) or [cell])[-1]) for cell in _folders(root / "cells"))
+    return [cell for cell, last in newest if not (last / "row.json").is_file() and size_of(last)[1] > since]
+
+
+def in_cache(root: Path) -> Iterator[Item]:
+    """Folders of the cache that pianobench makes: one below ``numba`` for each state of the sources."""
+    for path in _folders(root / "numba"):
+        if HEX.fullmatch(path.name):
+            yield _item("cache", path)
+
+
+def size_of(folder: Path) -> tuple[int, float]:
+    """Bytes of the files below a folder, and when the newest was written; links count for themselves."""
+    size, newest = 0, folder.lstat().st_mtime
+    for path in folder.rglob("*"):
+        try:
+            facts = path.lstat()
+        except FileNotFoundError:  # deleted meanwhile
+            continue
+        if not stat.S_ISDIR(facts.st_mode):
+            size += facts.st_size
+        newest = max(newest, facts.st_mtime)
+    return size, newest
+
+
+def readable(size: int) -> str:
+    """Bytes for people."""
+    value = float(size)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            break
+        value /= 1000
+    return f"{size} bytes" if unit == "bytes" else f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
+
+
+def _folders(folder: Path) -> list[Path]:
+    if folder.is_symlink() or not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+
+
+def _item(kind: str, path: Path) -> Item:
+    return Item(kind, path, *size_of(path))
+
+
+def _delete(path: Path, root: Path) -> None:
+    """Delete a folder, which must be below the root it was found in and be no link."""
+    inside = path.resolve()
+    if path.is_symlink() or not inside.is_relative_to(root.resolve()) or inside == root.resolve():
+        raise RuntimeError(f"{path} is not inside {root}")
+    _refuse_reference(inside)
+    shutil.rmtree(path)
+
+
+def _refuse_reference(path: Path) -> None:
+    """The committed reference results are not what a run wrote."""
+    from pianobench.experiments.mistakes import UserMistake
+
+    resolved = path.resolve()
+    if any(p.name == "reference" and p.parent.name == "results" for p in (resolved, *resolved.parents)):
+        raise UserMistake(f"--out {path}: the reference results are never deleted")
