@@ -19,6 +19,7 @@ AXES_OF_COST = (
     ("seconds", "seconds of set-up and steps"),
 )
 REACHED = frozenset({"converged"})
+DECADES_OF_A_LINE = 0.75  # height of a line of text on the axis of gaps
 _TITLES_OF_PENALTIES = {
     "none": "no penalty",
     "l1": r"$\ell_1$",
@@ -53,7 +54,7 @@ def convergence(rows: pd.DataFrame, curves: pd.DataFrame, manifest: Mapping[str,
         for axes, (_, members) in zip(grid, problems, strict=True):
             for axis, (cost, _) in zip(axes, AXES_OF_COST, strict=True):
                 _panel(axis, members, curves, cost)
-            axes[0].set_title(_title(members.iloc[0]), loc="left")
+            axes[0].set_title(problem_title(members.iloc[0]), loc="left")
             axes[0].set_ylabel("certified gap")
         for axis, (cost, text) in zip(grid[-1], AXES_OF_COST, strict=True):
             axis.set_xlabel(text)
@@ -72,16 +73,17 @@ def _panel(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str) -> N
         points = curves[(curves["key"] == row["key"]) & (curves[cost] > 0)]
         if len(points):
             _curve(axis, row, points[cost].to_numpy(), points["gap"].clip(lower=tolerance / 10).to_numpy())
-    axis.set_ylim(tolerance / 20, 2.5)
+    silent = rows[~rows["key"].isin(curves["key"])]
+    # Room for whole marks below the lowest gap drawn, and below them for a line of text each: no curve gets there.
+    axis.set_ylim(tolerance / 10 ** (1.4 + DECADES_OF_A_LINE * len(silent)), 2.5)
     axis.yaxis.set_major_locator(LogLocator(numticks=5))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_formatter(NullFormatter())
-    silent = rows[~rows["key"].isin(curves["key"])]
     for line, (_, row) in enumerate(silent.iterrows()):
-        # Above the tolerance's line, at the lower left: curves come down from the upper left to the lower right.
         text = textwrap.shorten(f"{row['solver_title']} {row['status']}: {row['reason']}", 62, placeholder="…")
+        height = tolerance / 10 ** (1.4 + DECADES_OF_A_LINE * (line + 0.8))
         axis.text(
-            0.02, 0.24 + 0.1 * line, text, transform=axis.transAxes, fontsize=6.5, color=look(row["solver"]).colour
+            0.02, height, text, transform=axis.get_yaxis_transform(), fontsize=6.5, color=look(row["solver"]).colour
         )
 
 
@@ -125,7 +127,7 @@ def _curve(axis: Axes, row: pd.Series, x: Any, gap: Any) -> None:
     )
 
 
-def _title(row: pd.Series) -> str:
+def problem_title(row: pd.Series) -> str:
     """Data set, size, penalty and strength, and what else changes the problem."""
     size = f"n = {row['n']:,}, d = {row['d']}, m = {row['m']}" if pd.notna(row["n"]) else "size unknown"
     strength = _TITLES_OF_PENALTIES[row["penalty"]]
@@ -172,7 +174,7 @@ def _footnote(figure: Figure, rows: pd.DataFrame, manifest: Mapping[str, Any]) -
     figure.supxlabel(footnote(rows, manifest), x=0.01, ha="left", fontsize=6.5, color="#555555")
 
 
-def footnote(rows: pd.DataFrame, manifest: Mapping[str, Any]) -> str:
+def footnote(rows: pd.DataFrame, manifest: Mapping[str, Any], runs: int = 1) -> str:
     """What the gap is, and when, with which code and where the rows were measured."""
     measured = rows["measured_at"].dropna().str.slice(0, 10)
     days = " to ".join(dict.fromkeys([measured.min(), measured.max()])) if len(measured) else "never"
@@ -184,6 +186,6 @@ def footnote(rows: pd.DataFrame, manifest: Mapping[str, Any]) -> str:
         "PIANO: our derivation. "
         f"Experiment {manifest['experiment']}, tier {', '.join(dict.fromkeys(rows['tier']))}; "
         f"measured {days}, commit {commits}, on {machines}, "
-        f"{threads} thread{'s' if threads != '1' else ''}; one run per curve."
+        f"{threads} thread{'s' if threads != '1' else ''}; {'one run' if runs == 1 else f'{runs} runs'} per curve."
     )
     return textwrap.fill(text, 150)

@@ -1,8 +1,8 @@
 """One look per method in every figure: colour by family, line style and marker by member.
 
-The colours are those of Okabe and Ito, told apart with any colour vision; line styles and markers differ as
-well, so that a grey print can be read. A method that is not listed gets a look from the hash of its key,
-always the same.
+The colours are those of Okabe and Ito, told apart with any colour vision; line styles and markers differ as well, so
+that a grey print can be read. Other people's solvers are grey and dashed. A method that is not listed gets a look from
+the hash of its key, always the same.
 """
 
 import zlib
@@ -20,7 +20,17 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
 _MARKERS = ("os^D", "sD^v", "^vPX", "DPoX", "vP<>", "XDos", "*")
-_OTHERS = "#7F7F7F"
+_PEERS = ("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure")
+_DASHES: tuple[Any, ...] = (
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (1.5, 1.5)),
+    (0, (6, 2)),
+    (0, (3, 1.5, 1, 1.5)),
+    (0, (8, 1.5, 1, 1.5)),
+    (0, (1, 2.5)),
+)
+_AT_ITS_BEST = "-best"  # ending of the key of a peer whose settings are not the library's own
+_DARK, _LIGHT = "#404040", "#909090"
 
 
 @dataclass(frozen=True)
@@ -43,12 +53,35 @@ def _table() -> dict[str, Look]:
 _LOOKS = _table()
 
 
-def look(solver: str) -> Look:
-    """Look of a method by its key in the registry; grey for methods that are not ours."""
-    if solver in _LOOKS:
-        return _LOOKS[solver]
-    number = zlib.crc32(solver.encode())
-    return Look(_OTHERS, _LINES[number % 4], "os^DvPX*"[number // 4 % 8])
+def look(solver: str, variant: int = 0) -> Look:
+    """Look of a method by its key in the registry; grey for methods that are not ours.
+
+    Parameters
+    ----------
+    solver : str
+        Key.
+    variant : int
+        Number among the methods of one figure that share the key and differ in parameters.
+    """
+    base = _LOOKS[solver] if solver in _LOOKS else _stranger(solver)
+    if not variant:
+        return base
+    lines = (*_LINES, *_DASHES)
+    return Look(base.colour, lines[(lines.index(base.line) + variant) % len(lines)], base.marker)
+
+
+def _stranger(solver: str) -> Look:
+    """Grey: dark at its best, light as its library comes; dashes and marker by the method."""
+    name = solver.removesuffix(_AT_ITS_BEST)
+    number = _PEERS.index(name) if name in _PEERS else zlib.crc32(name.encode())
+    colour = _DARK if solver.endswith(_AT_ITS_BEST) or name not in _PEERS else _LIGHT
+    return Look(colour, _DASHES[number % len(_DASHES)], "osD^vPX*<>"[number // (1 if name in _PEERS else 7) % 10])
+
+
+def position(solver: str) -> int:
+    """Place of a method in legends: families together, ours first, then peers, then strangers."""
+    order = [*_LOOKS, *(name + ending for name in _PEERS for ending in (_AT_ITS_BEST, ""))]
+    return order.index(solver) if solver in order else len(order)
 
 
 RC: Any = {

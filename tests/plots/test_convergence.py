@@ -85,6 +85,21 @@ def test_a_refused_method_is_named_with_its_reason(figure: Figure) -> None:
         assert "LBFGS skipped: because of the test" in texts(figure, panel)
 
 
+def test_no_curve_comes_where_a_refusal_is_written(figure: Figure, tables: Tables) -> None:
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    for axis in figure.axes:
+        lowest = tables.rows["tolerance"].min() / 10  # gaps below are drawn there
+        foot = axis.transData.transform((1.0, lowest))[1] - 4.0 * figure.dpi / 72  # under the largest mark
+        low, _ = axis.get_window_extent(renderer).get_points()[:, 1]
+        assert foot > low, "marks at the foot are whole"
+        for text in axis.texts:
+            if "because of the test" in text.get_text():
+                box = text.get_window_extent(renderer)
+                assert box.y1 < foot
+                assert box.y0 > low
+
+
 def test_legend_has_each_method_once_with_its_bound(figure: Figure) -> None:
     (legend,) = figure.legends
     assert [t.get_text() for t in legend.get_texts()] == [
