@@ -184,7 +184,7 @@ _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 def _module(path: Path) -> Any:
     if not path.is_file():
-        raise ValueError(f"there is no file {path.name}: a path is relative to the folder of the configuration")
+        raise ValueError(f"there is no file {path.name}: a path is relative to the configuration's folder, or to yours")
     name = f"_pianobench_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -7,7 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from pianobench import __version__
+from pianobench.experiments.cli.check_solver import check_solver
 from pianobench.experiments.cli.clean import clean
+from pianobench.experiments.cli.compare import compare
+from pianobench.experiments.cli.doctor import doctor
 from pianobench.experiments.cli.init_config import init_config
 from pianobench.results.store import DEFAULT_ROOT
 
@@ -184,5 +187,8 @@ def claims(as_json: AsJson = False) -> None:
     show.listing(entries, as_json, ("id", "statement", "place", "experiments"))
 
 
+app.command("check-solver")(check_solver)
+app.command()(compare)
+app.command()(doctor)
 app.command()(clean)
 app.command("init-config")(init_config)
