@@ -1,0 +1,118 @@
+"""One fit of a black box: on a clock of its own, quiet, with so many threads, and certified at the point it gives."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from pianobench.algorithms.peers.contract import BlackBox
+from pianobench.algorithms.peers.output import printed
+from pianobench.problems import Certificate, Problem, certificate
+from pianobench.problems.engines.memory import MemoryRows
+from pianobench.problems.penalties import Array
+
+
+class Raised(Exception):
+    """The library raised an exception."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit and what is known of its result.
+
+    Attributes
+    ----------
+    budget : int
+    seconds : float
+        Of `BlackBox.fit` alone.
+    W : array (p, m)
+    certificate : Certificate
+    info : dict
+        What the box told (``iterations``, ``ended``), and what it said: ``warnings`` and ``printed``.
+    """
+
+    budget: int
+    seconds: float
+    W: Array
+    certificate: Certificate
+    info: dict[str, Any]
+
+
+@dataclass
+class Record:
+    """What is known besides the result; `Result.state` of a black box.
+
+    Attributes
+    ----------
+    convert_seconds, wall_seconds : float
+        For `convert`; for everything, certificates included.
+    fits : list of dict
+        ``budget``, ``seconds`` and `Fit.info` of each fit.
+    """
+
+    convert_seconds: float
+    wall_seconds: float = 0.0
+    fits: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Fitter:
+    """A box with one problem in its hands."""
+
+    def __init__(self, box: BlackBox, problem: Problem, threads: int, seed: int, reference: float | None) -> None:
+        self.box, self.problem, self.threads, self.seed, self.reference = box, problem, threads, seed, reference
+        self.began = time.perf_counter()
+        self.native = box.convert(problem)
+        self.record = Record(self.wall)
+        self.bound = 0.0
+
+    @property
+    def wall(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.began
+
+    def fit(self, budget: int) -> Fit:
+        """Fit anew with this many iterations at most.
+
+        Raises
+        ------
+        Raised
+            What the library raised, as text.
+        """
+        with warnings.catch_warnings(record=True) as caught, threadpool_limits(self.threads), printed() as text:
+            warnings.simplefilter("always")
+            start = time.perf_counter()
+            try:
+                coef, b, info = self.box.fit(self.native, budget, self.threads, self.seed)
+            except Exception as error:  # of any kind: somebody else's code
+                raise Raised(f"{type(error).__name__}: {error}") from error
+            seconds = time.perf_counter() - start
+        said = [f"{w.category.__name__}: {w.message}" for w in caught]
+        info = {**info, "warnings": said, "printed": "".join(text)}
+        self.record.fits.append({"budget": budget, "seconds": seconds, **info})
+        return Fit(budget, seconds, *self._certified(self.problem.from_user(coef, b)), info)
+
+    def nothing(self) -> Fit:
+        """W = 0, for want of a fit."""
+        return Fit(0, 0.0, *self._certified(self.problem.zeros()), {})
+
+    def _certified(self, W: Array) -> tuple[Array, Certificate]:
+        c = certificate(self.problem, W, self.reference)
+        if c.kind == "dual":  # a bound holds for every point: the best so far serves all that follow
+            self.bound = max(self.bound, c.lower)
+        if self.bound > c.lower:
+            c = replace(c, lower=min(self.bound, c.objective), kind="dual")
+        return W, c
+
+
+def warm_up(box: BlackBox, problem: Problem, threads: int = 1) -> None:
+    """One fit to rows of the problem, at least one of each class: imports, first calls and pools of threads."""
+    rows = problem.home
+    assert isinstance(rows, MemoryRows)
+    firsts = np.unique(np.concatenate([part.codes for part in rows.parts]), return_index=True)[1]
+    some = np.linspace(0, problem.n - 1, min(problem.n, 64)).astype(np.intp)
+    Fitter(box, problem.rows(np.unique(np.concatenate([firsts, some]))), threads, 0, None).fit(2)
