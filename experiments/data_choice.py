@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,32 @@ def load(name: str) -> Dataset:
     raise datasets.UnknownDataset(f"no data set is called {name!r}: {hint}`pianobench datasets` lists all names")
 
 
-def of(config: Config, folder: Path) -> dict[str, Dataset]:
-    """All data of a configuration by the names that its cells have; files relative to `folder`.
+def of_option(file: Path) -> dict[str, Dataset]:
+    """The file of ``--data`` by its name.
+
+    Raises
+    ------
+    UserMistake
+    """
+    if not file.is_file():
+        raise UserMistake(f"--data {file}: there is no such file; a path is relative to the working folder")
+    try:
+        return {file.name: _read(file)}
+    except (ValueError, OSError) as error:
+        raise UserMistake(f"--data {file}: {error}") from error
+
+
+def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """All data of a configuration by the names that its cells have, `given` those that are read already.
+
+    Files are relative to `folder`.
 
     Raises
     ------
     UserMistake
         One line for each name or file that cannot be used.
     """
-    found: dict[str, Dataset] = {}
+    found = dict(given)
     files: dict[str, Path] = {}
     mistakes = []
     for i, grid in enumerate(config.problems):
@@ -86,8 +103,6 @@ def override(config: Config, solvers: Sequence[str], data: Path | None) -> Confi
     if solvers:
         changes["solvers"] = (*config.solvers, *(_choice(text) for text in solvers))
     if data is not None:
-        if not data.is_file():
-            raise UserMistake(f"--data {data}: there is no such file; a path is relative to the working folder")
         own = {"datasets": (), "data": str(data.resolve())}
         changes["title"] = f"{config.title}: on {data.name} instead"
         changes["problems"] = tuple(_once(grid.model_copy(update=own) for grid in config.problems))

@@ -58,11 +58,12 @@ def plan(
     """
     path = configuration.locate(name)
     config = data_choice.override(configuration.read(path), solvers, data)
+    given = {} if data is None else data_choice.of_option(data)
     if threads is not None:
         config = config.model_copy(update={"threads": (threads,)})
     warnings = _warnings(config, f"{path.name}: threads" if threads is None else "--threads")
     try:
-        datasets = data_choice.of(config, path.parent)
+        datasets = data_choice.of(config, path.parent, given)
         checksums = {key: dataset.checksum for key, dataset in datasets.items()}
         cells = expand(config, path.stem, path.parent, checksums)
     except UserMistake as mistake:
