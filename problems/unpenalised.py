@@ -27,7 +27,8 @@ CORRECTIONS = 4
 NEWTON_STEPS = 12
 ENOUGH = 1e-10  # relative gap below which a bound needs no other step
 SMALLEST_FACTOR = 1e-4  # of Q in one correction
-ROUNDING = 1e-12  # largest residual that passes for rounding, relative to the terms it is the sum of
+ROUNDING = 1e-12  # largest length of a residual that is left, relative to the root of the weights' sum
+EPS = float(np.finfo(np.float64).eps)
 STAGNATION = 20  # conjugate gradient steps without a smaller residual: rounding is all that is left
 DISTANCE = 10.0  # of W from W*, in lengths of the Newton step at W
 
@@ -47,12 +48,15 @@ class _Frame:
         Orthonormal basis of the columns of T times their sizes.
     total : float
         Sum of the weights.
+    rounding : float
+        Of a sum over the rows, relative to the sum of its terms' absolute values.
     """
 
     T: Array
     size: Array
     E: Array
     total: float
+    rounding: float
 
     def misses(self, R: Array, terms: Array) -> bool:
         """Whether R has more than rounding where T does not reach: along columns too nearly dependent to be told apart.
@@ -61,8 +65,8 @@ class _Frame:
         """
         inside = R / self.size[:, None]
         outside = inside - self.E @ (self.E.T @ inside)
-        rounding = ROUNDING * (terms / self.size[:, None]).max(axis=0, initial=0.0)
-        return bool((np.abs(outside) > rounding).any())
+        allowed = self.rounding * (terms / self.size[:, None]).max(axis=0, initial=0.0)
+        return bool((np.abs(outside) > allowed).any())
 
 
 def bound_without_penalty(problem: Problem, W: Array, most_steps: int = NEWTON_STEPS) -> float:
@@ -100,11 +104,12 @@ def _frame(problem: Problem) -> _Frame | None:
     (total,) = problem.home.reduce(total_weight)
     size = np.sqrt(np.diag(K))
     size = np.where(size > 0, size, 1.0)
+    rounding = EPS * (16.0 + 4.0 * math.sqrt(problem.n))
     if problem.active is not None:
-        return _Frame(np.diag(1.0 / size), size, np.eye(problem.p), total)
+        return _Frame(np.diag(1.0 / size), size, np.eye(problem.p), total, rounding)
     eigenvalues, E = np.linalg.eigh(K / size / size[:, None])  # a column of small numbers is not a dependent one
-    kept = eigenvalues > max(eigenvalues[-1], 0.0) * problem.p * np.finfo(np.float64).eps
-    return _Frame((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None], size, E[:, kept], total)
+    kept = eigenvalues > max(eigenvalues[-1], 0.0) * problem.p * EPS
+    return _Frame((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None], size, E[:, kept], total, rounding)
 
 
 def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None, Array]:

@@ -68,7 +68,7 @@ def minimum(X, y, a, m, l1=0.0, l2=0.0, intercept=False) -> tuple[float, np.ndar
             [(G + l1).ravel(), (l1 - G).ravel()]
         )
 
-    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 0.0, "gtol": 1e-10, "maxcor": 30}
+    options = {"maxiter": 400, "maxfun": 800, "ftol": 0.0, "gtol": 1e-10, "maxcor": 30}
     never = l1 >= (a[:, None] * np.abs(A)).sum(axis=0)[:, None]  # no gradient is that large: these stay at 0
     bounds = [(0.0, 0.0 if held else None) for held in np.tile(never.ravel(), 2)]
     found = scipy.optimize.minimize(split, np.zeros(2 * p * m), jac=True, bounds=bounds, options=options)

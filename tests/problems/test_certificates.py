@@ -90,6 +90,24 @@ def test_tight_at_the_optimum(kind: str, seed: int) -> None:
     assert proof.residual <= 1e-6
 
 
+@pytest.mark.parametrize("apart", [1e-2, 1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("seed", [100, 117, 125])
+def test_columns_that_hardly_differ(apart: float, seed: int) -> None:
+    """What tells the two apart lowers F*, however little it is beside them: no bound may overlook it."""
+    case = draw(seed)
+    X = case["X"].astype(np.float64)
+    X[:, 1] = X[:, 0] + apart * X[:, 1]
+    easy = X.copy()
+    easy[:, 1] = (X[:, 1] - X[:, 0]) / apart  # exact, and another basis of the same columns
+    best, _ = plain.minimum(easy, case["y"], case["a"], case["m"], intercept=case["intercept"])
+    for unit in (1.0, 2.0**-30):
+        X[:, 1] *= unit
+        rest = {"sample_weight": case["a"], "fit_intercept": case["intercept"], "classes": range(case["m"])}
+        problem = Problem(X, case["y"], **rest)
+        for W in (problem.zeros(), 0.3 * case["rng"].normal(size=(problem.p, problem.m))):
+            assert certificate(problem, W).lower <= best + 1e-11 * problem.value(problem.zeros())
+
+
 FIXED = draw(3)
 
 

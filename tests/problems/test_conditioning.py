@@ -121,6 +121,16 @@ def test_solution_and_gap_are_the_user_s(name: str, kind: str) -> None:
         assert proof.gap <= 1e-8
 
 
+def test_a_constant_column_becomes_nothing() -> None:
+    """Exactly 0 after centring, whatever the rounding of its mean; its weight changes no score."""
+    _, y, a = draw()
+    X = np.full((N, 4), [0.1, -1e6 - 0.1, 0.0, 1e-300])
+    problem = Problem(X, y, sample_weight=a * 0.7, conditioning="centre+scale")
+    assert (problem.scores(np.eye(5)).export()[0] == [0, 0, 0, 0, 1]).all()
+    assert (problem._conditioned.unit == 1.0).all()
+    assert (problem._conditioned.centre == X[0]).all()
+
+
 def test_strengths_are_in_the_user_s_units() -> None:
     X, y, _ = draw()
     problem = Problem(X * 64, y, penalty=ElasticNet(2.0, 3.0), conditioning="scale")
@@ -143,3 +153,11 @@ def test_the_unit_of_x_changes_nothing(scale: float) -> None:
     assert other.value(W) == pytest.approx(one.value(V), rel=1e-12)
     assert certificate(other, W).lower == pytest.approx(certificate(one, V).lower, rel=1e-8)
     assert other.lambda_max == pytest.approx(one.lambda_max * scale, rel=1e-12)
+
+
+def test_float32_weights_on_shifted_float64_columns() -> None:
+    """Columns are centred before they are rounded to the type of W."""
+    X, y, _ = draw()
+    problem = Problem(X + 1e6, y, penalty=L2(1.0), conditioning="centre+scale")
+    W = np.random.default_rng(0).normal(size=(5, M))
+    assert problem.value(W.astype(np.float32)) == pytest.approx(problem.value(W), rel=1e-6)
