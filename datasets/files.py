@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pianobench.datasets import text_files
 from pianobench.datasets.dataset import Dataset
 
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
@@ -27,10 +28,10 @@ def read(path: Path, target: str | None = None) -> Dataset:
     Parameters
     ----------
     path : Path
-        An ``.npz`` with X (n, d), or the parts of a CSR matrix under the names of `scipy.sparse.save_npz`, and y.
-        Never unpickled.
+        An ``.npz`` with X (n, d), or the parts of a CSR matrix under the names of `scipy.sparse.save_npz`, and y,
+        never unpickled; an ``.svm``, ``.svmlight`` or ``.libsvm``; a ``.csv``, ``.tsv`` or ``.txt``, these also packed.
     target : str, optional
-        Name of the labels in the file, ``y`` by default.
+        Name of the labels in the file: ``y`` of an npz, the last column of a table by default.
 
     Returns
     -------
@@ -45,10 +46,13 @@ def read(path: Path, target: str | None = None) -> Dataset:
     path = Path(path)
     if not path.is_file():
         raise UnusableFile(f"there is no file {path.name}" + (" (it is a folder)" if path.is_dir() else ""))
-    reader = _FORMS.get(path.suffix.lower())
+    reader = FORMS.get(text_files.suffix(path))
     if reader is None:
-        raise UnusableFile(f"{path.name}: the ending tells the form, and {', '.join(_FORMS)} can be read")
-    X, y = reader(path, target)
+        raise UnusableFile(f"{path.name}: the ending tells the form, and {', '.join(FORMS)} can be read")
+    try:
+        X, y = reader(path, target)
+    except text_files.UnreadableText as error:
+        raise UnusableFile(f"{path.name}: {error}") from error
     return _dataset(path.name, X, y)
 
 
@@ -144,4 +148,12 @@ def _codes(name: str, y: NDArray[Any], n: int) -> tuple[tuple[str, ...], NDArray
     return tuple(texts), np.ascontiguousarray(codes, dtype=np.int64)
 
 
-_FORMS: dict[str, Callable[[Path, str | None], tuple[Any, NDArray[Any]]]] = {".npz": _npz}
+FORMS: dict[str, Callable[[Path, str | None], tuple[Any, NDArray[Any]]]] = {
+    ".npz": _npz,
+    ".svm": text_files.svmlight,
+    ".svmlight": text_files.svmlight,
+    ".libsvm": text_files.svmlight,
+    ".csv": text_files.csv,
+    ".tsv": text_files.csv,
+    ".txt": text_files.csv,
+}

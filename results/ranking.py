@@ -1,8 +1,8 @@
 """Ranking of methods by time to a certified gap: pure functions of the tables of a run.
 
-Time to a gap is that of the first checkpoint at or below it, by the clock: a black box is fitted anew for each. `seconds` is the clock of the method, its own set-up
-included; `seconds_with_compile` adds the warm-up: compiling, or loading what an earlier process compiled. See
-`pianobench.results.judging` for when one method counts as faster than another.
+Time to a gap is that of the first checkpoint at or below it, by the clock: a black box is fitted anew for each.
+`seconds` is the clock of the method, its own set-up included; `seconds_with_compile` adds the warm-up: compiling, or
+loading what an earlier process compiled. See `pianobench.results.judging` for when one method counts as faster than another.
 """
 
 import json
@@ -34,7 +34,7 @@ COLUMNS = {
     "solver": "key of the method",
     "title": "name for people, unique within a table",
     "outcome": f"one of {', '.join(KINDS)}",
-    "place": "best place that the measurements leave open, 1 the fastest",
+    "place": "best place that the measurements leave open, 1 the fastest; missing where no method reached the gap",
     "last_place": "worst place that they leave open",
     "seconds": "median time to the gap",
     "seconds_low": "95 % interval of that median; of fewer than 5 runs shortest and longest",
@@ -66,7 +66,9 @@ class Standing:
     def firsts(self) -> list[dict[str, Any] | None]:
         """First checkpoint of each run at or below the gap."""
         there = self.curves[self.curves["gap"] <= self.level]
-        points: dict[str, Any] = {str(p["key"]): p for p in there.sort_values("seconds", kind="stable")[::-1].to_dict("records")}
+        points: dict[str, Any] = {
+            str(p["key"]): p for p in there.sort_values("seconds", kind="stable")[::-1].to_dict("records")
+        }
         return [points.get(str(key)) for key in self.rows["key"]]
 
     @cached_property
@@ -247,8 +249,9 @@ def _record(contest: Contest, standing: Standing) -> dict[str, Any]:
         "undecided": ", ".join(undecided),
         "note": "; ".join(filter(None, (record["note"], f"undecided: {', '.join(undecided)}" * bool(undecided)))),
     }
-    record["place"], record["last_place"] = contest.places(standing)
-    record["place_with_compile"], _ = contest.places(standing, compiled=True)
+    if math.isfinite(contest.best):  # else nobody was faster than anybody
+        record["place"], record["last_place"] = contest.places(standing)
+        record["place_with_compile"], _ = contest.places(standing, compiled=True)
     if standing.outcome == "reached":
         record["seconds"] = standing.times.median
         record["seconds_low"], record["seconds_high"] = standing.times.interval()
