@@ -74,7 +74,9 @@ def clean(
             where = cache_folder() if kind == "cache" else out
             typer.echo(f"{kind:7} {number:5}  {readable(size):>9}  {option:8}  {where}")
     if busy:
-        typer.echo(f"{len(busy)} cells have no row yet and may be at work: they stay, and so do the arrays.")
+        typer.echo(
+            f"Cells that may be at work, since they have no row yet: {len(busy)}. They stay, and so do the arrays."
+        )
     total = readable(sum(item.size for item in chosen))
     if not wanted:
         typer.echo("Nothing is deleted: name what should go, --runs, --data or --cache.")
