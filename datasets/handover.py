@@ -17,11 +17,16 @@ class CorruptData(RuntimeError):
     """The arrays on disk are not those that were written."""
 
 
+def folder(root: Path, checksum: str) -> Path:
+    """Where `write` puts the arrays with this checksum."""
+    return root / checksum[:16]
+
+
 def write(dataset: Dataset, root: Path) -> Path:
     """Write X and y below `root`, once; return their folder, which is named by the checksum."""
-    folder = root / dataset.checksum[:16]
-    if folder.is_dir():
-        return folder
+    place = folder(root, dataset.checksum)
+    if place.is_dir():
+        return place
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".writing-") as scratch:
         part = Path(scratch) / "arrays"
@@ -33,11 +38,11 @@ def write(dataset: Dataset, root: Path) -> Path:
             for name in _CSR_PARTS:
                 np.save(part / f"X_{name}.npy", np.asarray(getattr(dataset.X, name)))
         try:
-            os.rename(part, folder)
+            os.rename(part, place)
         except OSError:  # another suite was faster; its arrays have the same checksum
-            if not folder.is_dir():
+            if not place.is_dir():
                 raise
-    return folder
+    return place
 
 
 def read(folder: Path, expected: str) -> tuple[Any, NDArray[np.int64]]:

@@ -75,6 +75,8 @@ class Cell:
     max_steps: int | None
     allowance: float
     memory_gib: float | None
+    test: str | None = None
+    """Checksum of held-out samples, whose arrays lie beside the others."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -109,6 +111,7 @@ class Cell:
             "limits": [self.tolerance, self.max_seconds, self.max_steps, self.allowance, self.memory_gib],
             "versions": provenance.decisive_versions(),
             "machine": provenance.machine(),
+            **({"test": self.test} if self.test else {}),
         }
 
     @property

@@ -8,10 +8,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psutil
 
+from pianobench.datasets import handover
 from pianobench.experiments import environment
 from pianobench.experiments.cells import Cell
 from pianobench.results.schema import SCHEMA_VERSION
@@ -68,6 +70,9 @@ def specification(cell: Cell, data: str) -> dict[str, Any]:
         "label": cell.label,
         "data": data,
         "checksum": cell.problem.checksum,
+        "test": {"data": str(handover.folder(Path(data).parent, cell.test)), "checksum": cell.test}
+        if cell.test
+        else None,
         "problem": {
             "penalty": cell.problem.penalty,
             "lam": cell.problem.lam,

@@ -119,6 +119,11 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
     )
     if not np.all(np.isfinite(result.W)) and result.status not in ("diverged", "breakdown"):
         facts.update(status="diverged", reason=f"the returned weights are not finite (the loop said {result.status})")
+    if spec.get("test") and np.all(np.isfinite(result.W)):
+        report.stage = "scoring held-out samples"
+        from pianobench.experiments import held_out
+
+        facts.update(held_out.evaluate(problem, result.W, Path(spec["test"]["data"]), spec["test"]["checksum"]))
 
 
 def _problem(choice: dict[str, Any], X: Any, y: Any) -> tuple[Any, float | None]:

@@ -2,7 +2,8 @@
 
 Time to a gap is that of the first checkpoint at or below it, by the clock: a black box is fitted anew for each.
 `seconds` is the clock of the method, its own set-up included; `seconds_with_compile` adds the warm-up: compiling, or
-loading what an earlier process compiled. See `pianobench.results.judging` for when one method counts as faster than another.
+loading what an earlier process compiled. See `pianobench.results.judging` for when one method counts as
+faster than another.
 """
 
 import json
