@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem, certificate, kkt_residual, separability
+from pianobench.problems.unpenalised import bound_without_penalty
 
 KINDS = ("none", "l1", "l2", "elasticnet")
 
@@ -251,6 +252,26 @@ def test_rows_of_weight_0_have_no_say_whatever_they_hold() -> None:
         assert one.lower == pytest.approx(two.lower, rel=1e-9)
         assert one.objective == pytest.approx(two.objective, rel=1e-14)
         assert problem.lambda_max == fewer.lambda_max
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2", "elasticnet"])
+def test_a_wrong_intercept_costs_no_tightness(kind: str) -> None:
+    """It is fitted anew for the bound, so the bound is that of the same weights with the best intercept."""
+    problem, best, W, rng = solved(kind, 0)
+    assert problem.fit_intercept
+    V = W.copy()
+    V[-1] += 3 * rng.normal(size=problem.m)
+    assert certificate(problem, V).lower == pytest.approx(best, rel=1e-8)
+
+
+def test_a_row_of_weight_0_need_not_fit_the_simplex() -> None:
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0], [1e6]]), [0, 1, 0, 1, 0]
+    problem = Problem(X, y, sample_weight=[1, 1, 1, 1, 0])
+    fewer = Problem(X[:4], y[:4])
+    W = plain.minimum(X[:4], y[:4], np.ones(4), 2, intercept=True)[1] + np.array([[1e-3, 0.0], [0.0, 0.0]])
+    bounds = [bound_without_penalty(p, W, most_steps=0) for p in (problem, fewer)]
+    assert bounds[0] > 0
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-13)
 
 
 def test_certificates_are_off_the_clock() -> None:
