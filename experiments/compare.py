@@ -81,9 +81,14 @@ def plan(held: Held, options: Options) -> suite.Plan:
         One line for the first option that cannot be used.
     """
     check(held, options)
-    config = _config(held, options)
+    asked = tuple(dict.fromkeys(options.solvers or default_solvers()))
+    config = _config(held, options, asked)
     name = held.train.name
-    cells = expand(config, f"compare-{_safe(name)}", Path.cwd(), {name: held.train.checksum})
+    try:
+        cells = expand(config, f"compare-{_safe(name)}", Path.cwd(), {name: held.train.checksum})
+    except UserMistake as error:  # it speaks of a configuration's keys, which nobody has seen
+        text = re.sub(r"^solvers\[(\d+)\][^:]*: ", lambda found: f"solver {asked[int(found[1])]!r}: ", str(error))
+        raise UserMistake(text) from error
     cells = [replace(cell, tier="compare", **_tested(held)) for cell in cells]
     return suite.Plan(
         cells[0].experiment, config.title, _text(config, held), tuple(_shuffled(cells, options.seed)), _data(held)
@@ -142,12 +147,12 @@ def check(held: Held, options: Options) -> None:
         )
 
 
-def _config(held: Held, options: Options) -> Config:
+def _config(held: Held, options: Options, asked: Sequence[str]) -> Config:
     from pianobench.experiments.solver_choice import parse
 
     strengths: dict[str, Any] = {"lam": options.lam} if options.lam else {"lam_factor": options.lam_factors}
     choices = []
-    for text in dict.fromkeys(options.solvers or default_solvers()):
+    for text in asked:
         try:
             key, params = parse(text)
         except ValueError as error:

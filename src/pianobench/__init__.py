@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pianobench.algorithms import make_solver, solve
+    from pianobench.experiments.compare_api import compare
     from pianobench.problems import L0, L1, L2, ElasticNet, Problem, certificate
 
 __version__ = "0.1.0.dev0"
-__all__ = ["L0", "L1", "L2", "ElasticNet", "Problem", "__version__", "certificate", "make_solver", "solve"]
+__all__ = ["L0", "L1", "L2", "ElasticNet", "Problem", "__version__", "certificate", "compare", "make_solver", "solve"]
 
 # In a wheel the folders lie beside this file; in a checkout they lie at the repository's root.
 _here = Path(__file__).resolve().parent
@@ -28,6 +29,7 @@ _HOME = {
     "ElasticNet": "pianobench.problems",
     "Problem": "pianobench.problems",
     "certificate": "pianobench.problems",
+    "compare": "pianobench.experiments.compare_api",
     "make_solver": "pianobench.algorithms",
     "solve": "pianobench.algorithms",
 }
