@@ -68,7 +68,7 @@ class Fitter:
         self.began = time.perf_counter()
         self.native = box.convert(problem)
         self.record = Record(self.wall)
-        self.bound = 0.0
+        self.bounds: list[tuple[int, float]] = []  # budget and lower bound of each fit
 
     @property
     def wall(self) -> float:
@@ -94,19 +94,20 @@ class Fitter:
         said = [f"{w.category.__name__}: {w.message}" for w in caught]
         info = {**info, "warnings": said, "printed": "".join(text)}
         self.record.fits.append({"budget": budget, "seconds": seconds, **info})
-        return Fit(budget, seconds, *self._certified(self.problem.from_user(coef, b)), info)
+        W = self.problem.from_user(coef, b)
+        return Fit(budget, seconds, W, self._certificate(budget, W), info)
 
     def nothing(self) -> Fit:
         """W = 0, for want of a fit."""
-        return Fit(0, 0.0, *self._certified(self.problem.zeros()), {})
+        W = self.problem.zeros()
+        return Fit(0, 0.0, W, self._certificate(0, W), {})
 
-    def _certified(self, W: Array) -> tuple[Array, Certificate]:
+    def _certificate(self, budget: int, W: Array) -> Certificate:
+        """That of W, with the best bound of all fits whose budget was no larger: as if they were one run."""
         c = certificate(self.problem, W, self.reference)
-        if c.kind == "dual":  # a bound holds for every point: the best so far serves all that follow
-            self.bound = max(self.bound, c.lower)
-        if self.bound > c.lower:
-            c = replace(c, lower=min(self.bound, c.objective), kind="dual")
-        return W, c
+        self.bounds.append((budget, c.lower if c.kind == "dual" else 0.0))
+        bound = max(lower for at, lower in self.bounds if at <= budget)
+        return replace(c, lower=min(bound, c.objective), kind="dual") if bound > c.lower else c
 
 
 def warm_up(box: BlackBox, problem: Problem, threads: int = 1) -> None:

@@ -94,7 +94,7 @@ PEERS: dict[str, Peer] = {
                 f"sklearn-{solver}{suffix}", f"scikit-learn {solver}{words}", *_SCIKIT_LEARN, {"solver": solver} | best
             )
             for solver in ("lbfgs", "newton-cg", "newton-cholesky", "sag", "saga")
-            for suffix, words, best in (("", " (default)", {}), ("-best", "", _BEST))
+            for suffix, words, best in (("", " (default)", {}), ("-best", "", _BEST | {"scale_weights": True}))
         ),
         Peer("cyanure", "cyanure (default)", *_CYANURE),
         Peer(

@@ -165,7 +165,7 @@ class _Run:
             if fit.budget >= self.max_budget:
                 return wanted, ("budget", f"the {self.max_budget} iterations allowed are done, {self._gap(fit)}")
             wanted = min(wanted, self.max_budget)
-        each = fit.seconds / fit.budget  # of an iteration, at most: iterations may become dearer
+        each = max(fit.seconds, 1e-9) / fit.budget  # of an iteration, at most: iterations may become dearer
         if before is not None:
             each = max(each, (fit.seconds - before.seconds) / (fit.budget - before.budget))
         room = min(self.max_seconds, self.max_wall - self.fitter.wall) - fit.seconds

@@ -36,11 +36,15 @@ class ScikitLearn:
         Its rule of stopping; its meaning differs from solver to solver.
     max_iter : int or None
         None: the budget.
+    scale_weights : bool
+        Divide sample weights by the largest and multiply C by it: the same minimiser, but sag and saga, whose step
+        takes all weights for 1, do not run in circles where some are larger.
     """
 
     solver: str = "lbfgs"
     tol: float = 1e-4
     max_iter: int | None = 100
+    scale_weights: bool = False
 
     def __post_init__(self) -> None:
         if self.solver not in STEPS:
@@ -84,10 +88,14 @@ class ScikitLearn:
         from sklearn.linear_model import LogisticRegression
 
         l2 = native.l2 / 2 if native.m == 2 else native.l2  # see `halves`
+        weights, unit = native.weights, 1.0
+        if weights is not None and self.scale_weights:
+            unit = float(weights.max())
+            weights = weights / unit
         strength = native.l1 + l2
         ratio = native.l1 / strength if strength else 0.0
         model = LogisticRegression(
-            C=1.0 / strength if strength else math.inf,
+            C=unit / strength if strength else math.inf,
             **_penalty(LogisticRegression, ratio, strength),
             solver=self.solver,
             tol=self.tol,
@@ -95,7 +103,7 @@ class ScikitLearn:
             fit_intercept=native.intercept,
             random_state=seed,
         )
-        model.fit(native.X, native.codes, native.weights)
+        model.fit(native.X, native.codes, weights)
         coef, b = halves(model.coef_, model.intercept_) if native.m == 2 else (model.coef_, model.intercept_)
         iterations = int(model.n_iter_.max())
         return coef, b, {"iterations": iterations, "ended": iterations < budget}
