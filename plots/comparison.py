@@ -85,6 +85,7 @@ def _curves(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str, loo
     tolerance = float(rows["tolerance"].min())
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.set_ylim(tolerance / 10**1.4, 2.5)  # room for whole marks below the lowest gap drawn
     axis.axhline(tolerance, color="#555555", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, label="tolerance")
     for number, title in enumerate(looks):
         row = _middle(rows[rows["title"] == title])
@@ -113,7 +114,6 @@ def _curves(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str, loo
             axis.plot(x[-1:], gap[-1:], marker=style.marker, markersize=4.2, **end)
         else:
             axis.plot(x[-1:], gap[-1:], marker="x", markersize=4.2, markeredgewidth=1.2, **end)
-    axis.set_ylim(tolerance / 10**1.4, 2.5)
     axis.yaxis.set_major_locator(LogLocator(numticks=5))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_formatter(NullFormatter())
@@ -220,7 +220,7 @@ def _legend(figure: Figure, looks: Mapping[str, Look], table: pd.DataFrame) -> N
     handles.append(Line2D([], [], color="#555555", linewidth=0.8, linestyle=(0, (2, 2)), label=f"tolerance {level:g}"))
     figure.legend(
         handles=handles, loc="outside upper left", ncols=5, fontsize=6.5, handlelength=3.2, columnspacing=1.4,
-        labelspacing=0.35,
+        labelspacing=0.35, borderaxespad=0.9,
     )  # fmt: skip
 
 

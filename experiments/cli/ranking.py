@@ -80,15 +80,18 @@ def outside(out: Console, main: pd.DataFrame) -> None:
 
 
 def _overall(out: Console, whole: pd.DataFrame) -> None:
-    level = whole["level"].min()
-    for penalty, members in whole[whole["level"] == level].groupby("penalty", sort=False):
+    for penalty, both in whole.groupby("penalty", sort=False):
+        # The tolerance; where no method reached it on any problem the looser gap.
+        levels = sorted(set(both["level"]))
+        level = next((one for one in levels if both.loc[both["level"] == one, "place"].notna().any()), levels[-1])
+        members = both[both["level"] == level]
         ranked = members[members["place"].notna()]
         count = int(members["of"].iloc[0])
         kind = penalty if penalty != "none" else "no penalty"
         title = f"\nOver {count} problem{'s' if count != 1 else ''} with {kind}"
         out.print(f"{title}: time to a gap of {level:g} as a ratio to the fastest", style="bold", highlight=False)
         if ranked.empty:
-            out.print("  no method reached the gap on any of them: give a larger --budget or --tol", highlight=False)
+            out.print("  no method reached the gap on any problem: give a larger --budget or --tol", highlight=False)
             continue
         table = _table(("place", "method"))
         for name in ("reached", "worst", "median", "mean", "compiled"):
