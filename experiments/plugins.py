@@ -117,10 +117,7 @@ def solver_class(plugin: Plugin) -> type[Any]:
         ) from error
     missing = [name for name in CONTRACT if not hasattr(cls, name)]
     if missing:
-        raise plugin.error(
-            f"{getattr(cls, '__name__', cls)} lacks {', '.join(missing)}; `pianobench check-solver {plugin.key}` "
-            "checks the whole contract"
-        )
+        raise plugin.error(f"{getattr(cls, '__name__', cls)} lacks {', '.join(missing)}: see docs/contract.md")
     return cls
 
 

@@ -133,13 +133,17 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
 
 def _of_key(key: str) -> type[Any]:
     from pianobench.algorithms import SOLVERS
-    from pianobench.experiments import plugins
 
     if key in SOLVERS:
         return SOLVERS[key].solver_class
+    from pianobench.algorithms.peers import PEERS  # only here: a cell imports what it runs
+    from pianobench.experiments import plugins
+
     plugin = plugins.get("solver", key, SOLVERS)
     if plugin is not None:
         return plugins.solver_class(plugin)
+    if key in PEERS:
+        raise ValueError("this is a peer, another library's method: configurations cannot run peers yet")
     known = [*SOLVERS, *(p.key for p in plugins.found("solver", SOLVERS))]
     near = difflib.get_close_matches(key, known, n=1)
     if key.endswith(".py"):

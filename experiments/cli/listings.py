@@ -7,6 +7,7 @@ reason in `error`, never a failure of the list.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from pianobench import __version__
 OURS = f"pianobench {__version__}"
 SOLVER_KEYS = (
     "key",
+    "kind",
     "title",
     "citation",
     "penalties",
@@ -49,17 +51,29 @@ DATASET_KEYS = (
 
 
 def solvers() -> list[dict[str, Any]]:
-    """Solvers of ours, then those of other distributions."""
+    """Solvers of ours, those of other distributions, then the peers: other libraries' methods as black boxes."""
     from pianobench.algorithms import SOLVERS
+    from pianobench.algorithms.peers import PEERS
     from pianobench.experiments import plugins
 
     entries = []
     for key, entry in SOLVERS.items():
-        known = {"key": key, "title": entry.title, "citation": entry.citation, "module": entry.module, "from": OURS}
+        known = {
+            "key": key,
+            "kind": "solver",
+            "title": entry.title,
+            "citation": entry.citation,
+            "module": entry.module,
+            "from": OURS,
+        }
         entries.append(_entry(SOLVER_KEYS, known, lambda entry=entry: _of_class(entry.solver_class)))  # type: ignore[misc]
     for plugin in plugins.found("solver", SOLVERS):
-        known = {"key": plugin.key, "module": plugin.module, "from": plugin.distribution}
+        known = {"key": plugin.key, "kind": "solver", "module": plugin.module, "from": plugin.distribution}
         entries.append(_entry(SOLVER_KEYS, known, lambda plugin=plugin: _of_plugin(plugin)))  # type: ignore[misc]
+    for key, peer in PEERS.items():
+        known = {"key": key, "kind": "peer", "title": peer.title, "citation": peer.citation, "module": peer.modules[0]}
+        known["from"] = peer.citation
+        entries.append(_entry(SOLVER_KEYS, known, lambda peer=peer: _of_peer(peer)))  # type: ignore[misc]
     return entries
 
 
@@ -83,7 +97,7 @@ def datasets() -> list[dict[str, Any]]:
 def _entry(keys: tuple[str, ...], known: dict[str, Any], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """All keys in their order, with what is known anyhow and what looking closer tells, or why that failed."""
     try:
-        told = {**look(), "available": True}
+        told = {"available": True, **look()}
     except (Exception, SystemExit) as error:  # a list must not end with one entry of it
         text = str(error).strip() or type(error).__name__
         told = {"available": False, "error": _remedy(error) or text.splitlines()[0]}
@@ -111,17 +125,16 @@ def _of_class(cls: type[Any]) -> dict[str, Any]:
 
 
 def _default(field: Any) -> Any:
-    value = field.default
-    if value is dataclasses.MISSING:
-        value = None if field.default_factory is dataclasses.MISSING else field.default_factory()
-    return value if isinstance(value, bool | int | str | None) else _finite(value)
+    if field.default is not dataclasses.MISSING:
+        return _plain(field.default)
+    return None if field.default_factory is dataclasses.MISSING else _plain(field.default_factory())
 
 
-def _finite(value: Any) -> Any:
-    """For strict JSON: a number if it is finite, else its text."""
-    import math
-
-    return value if isinstance(value, float) and math.isfinite(value) else str(value)
+def _plain(value: Any) -> Any:
+    """For strict JSON: texts, truth, whole and finite numbers as they are, else their text."""
+    if isinstance(value, bool | int | str | None) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return str(value)
 
 
 def _of_plugin(plugin: Any) -> dict[str, Any]:
@@ -129,6 +142,17 @@ def _of_plugin(plugin: Any) -> dict[str, Any]:
 
     citation = getattr(plugin.load(), "citation", None)
     return {"title": plugins.title(plugin), "citation": citation, **_of_class(plugins.solver_class(plugin))}
+
+
+def _of_peer(peer: Any) -> dict[str, Any]:
+    box = peer.make()
+    trouble = peer.available()
+    parameters = [
+        {"name": f.name, "type": str(getattr(f.type, "__name__", f.type)), "default": _plain(getattr(box, f.name))}
+        for f in dataclasses.fields(box)
+    ]
+    told = {"penalties": sorted(box.penalties), "needs": [], "step": box.step_is, "parameters": parameters}
+    return {**told, "available": trouble is None, "error": trouble}
 
 
 def _of_dataset(dataset: Any) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequen
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name in columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=name == columns[0])
     for entry in entries:
         values = (entry[name] for name in columns)
         table.add_row(*(", ".join(v) if isinstance(v, list) else "" if v is None else str(v) for v in values))

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -23,6 +24,7 @@ def here(*words: str, cwd: Path) -> Done:
         contextlib.chdir(cwd),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
+        mock.patch.dict(os.environ),
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(sys, "argv", ["pianobench", *words])
