@@ -55,15 +55,19 @@ class Peer:
         """None, or why the library cannot be used and what to do."""
         return trouble_with(self.library, self.module)
 
+    @property
+    def box_class(self) -> type[Any]:
+        """The box's class."""
+        home, _, name = self.place.partition(":")
+        return cast("type[Any]", getattr(import_module(f"{HERE}.{home}"), name))
+
     def make(self, **parameters: Any) -> BlackBox:
         """The black box with other settings where given."""
-        home, _, name = self.place.partition(":")
-        cls = getattr(import_module(f"{HERE}.{home}"), name)
-        known = [f.name for f in fields(cls)]
+        known = [f.name for f in fields(self.box_class)]
         for parameter in parameters:
             if parameter not in known:
                 raise ValueError(f"solver {self.key!r} has no parameter {parameter!r}: it has {', '.join(known)}")
-        return cast("BlackBox", cls(**{**self.settings, **parameters}))
+        return cast("BlackBox", self.box_class(**{**self.settings, **parameters}))
 
     @property
     def modules(self) -> tuple[str, ...]:

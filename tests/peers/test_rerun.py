@@ -117,9 +117,10 @@ def test_seconds_are_of_one_fit_and_work_is_unknown() -> None:
 
 
 @pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("each", [0.1, 0.11, 0.12, 0.13, 0.14])
 @pytest.mark.parametrize(("power", "longest"), [(1.0, 30.0), (0.5, 30.0), (2.0, 30.0 * 1.25)])
-def test_no_fit_is_started_that_is_seen_to_take_too_long(power: float, longest: float) -> None:
-    result = rerun(Scripted(rate=0.9999, seconds=0.1, power=power), PROBLEM, max_seconds=30.0)
+def test_no_fit_is_started_that_is_seen_to_take_too_long(power: float, longest: float, each: float) -> None:
+    result = rerun(Scripted(rate=0.9999, seconds=each, power=power), PROBLEM, max_seconds=30.0)
     assert result.status == "timeout"
     assert "would take about" in result.reason
     reached = max(fit["seconds"] for fit in result.state.fits)
