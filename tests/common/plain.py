@@ -64,9 +64,7 @@ def minimum(X, y, a, m, l1=0.0, l2=0.0, intercept=False) -> tuple[float, np.ndar
     def split(v: np.ndarray) -> tuple[float, np.ndarray]:
         plus, minus = v.reshape(2, p, m)
         f, G = smooth(plus - minus)
-        return f + float((l1 * (plus + minus)).sum()), np.concatenate(
-            [(G + l1).ravel(), (l1 - G).ravel()]
-        )
+        return f + float((l1 * (plus + minus)).sum()), np.concatenate([(G + l1).ravel(), (l1 - G).ravel()])
 
     options = {"maxiter": 400, "maxfun": 800, "ftol": 0.0, "gtol": 1e-10, "maxcor": 30}
     never = l1 >= (a[:, None] * np.abs(A)).sum(axis=0)[:, None]  # no gradient is that large: these stay at 0
