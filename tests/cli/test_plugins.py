@@ -202,6 +202,7 @@ def test_two_distributions_with_one_key_are_told_apart_by_nobody(
     (other / "METADATA").write_text(metadata)
     monkeypatch.syspath_prepend(str(target))
     monkeypatch.syspath_prepend(str(tmp_path))
+    assert plugins.get("solver", "tiny-descent", ["tiny-descent"]) is None, "a key of ours is nobody else's"
     plugin = plugins.get("solver", "tiny-descent", ())
     assert plugin is not None
     with pytest.raises(plugins.PluginError, match=r"tiny-plugin 1\.2 has that key too: uninstall one"):
