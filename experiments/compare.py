@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pianobench.datasets import handover
-from pianobench.experiments import suite
+from pianobench.experiments import compare_peers, suite
 from pianobench.experiments.cells import Cell, expand
 from pianobench.experiments.compare_data import Held
 from pianobench.experiments.config import Budget, Config, ProblemGrid, SolverChoice
@@ -69,7 +69,7 @@ def default_solvers() -> tuple[str, ...]:
     """Keys of all methods that can be compared here: those of the registry, and the peers that are installed."""
     from pianobench.algorithms import SOLVERS
 
-    return tuple(SOLVERS)
+    return (*SOLVERS, *compare_peers.available())
 
 
 def plan(held: Held, options: Options) -> suite.Plan:
@@ -81,14 +81,8 @@ def plan(held: Held, options: Options) -> suite.Plan:
         One line for the first option that cannot be used.
     """
     check(held, options)
-    asked = tuple(dict.fromkeys(options.solvers or default_solvers()))
-    config = _config(held, options, asked)
-    name = held.train.name
-    try:
-        cells = expand(config, f"compare-{_safe(name)}", Path.cwd(), {name: held.train.checksum})
-    except UserMistake as error:  # it speaks of a configuration's keys, which nobody has seen
-        text = re.sub(r"^solvers\[(\d+)\][^:]*: ", lambda found: f"solver {asked[int(found[1])]!r}: ", str(error))
-        raise UserMistake(text) from error
+    config = _config(held, options)
+    cells = _cells(config, held)
     cells = [replace(cell, tier="compare", **_tested(held)) for cell in cells]
     return suite.Plan(
         cells[0].experiment, config.title, _text(config, held), tuple(_shuffled(cells, options.seed)), _data(held)
@@ -147,12 +141,32 @@ def check(held: Held, options: Options) -> None:
         )
 
 
-def _config(held: Held, options: Options, asked: Sequence[str]) -> Config:
+def _cells(config: Config, held: Held) -> list[Cell]:
+    """Cells of our solvers, and beside them those of the peers."""
+    ours = tuple(choice for choice in config.solvers if not compare_peers.is_peer(choice.key))
+    lent = ours or (SolverChoice(key="lbfgs"),)  # peers alone still need problems, seeds and limits
+    name = held.train.name
+    try:
+        cells = expand(
+            config.model_copy(update={"solvers": lent}),
+            f"compare-{_safe(name)}",
+            Path.cwd(),
+            {name: held.train.checksum},
+        )
+    except UserMistake as error:  # it speaks of a configuration's keys, which nobody has seen
+        text = re.sub(r"^solvers\[(\d+)\][^:]*: ", lambda found: f"solver {lent[int(found[1])].key!r}: ", str(error))
+        raise UserMistake(text) from error
+    peers = [choice for choice in config.solvers if choice not in ours]
+    beside = [cell for peer in peers for cell in compare_peers.beside(cells, peer.key, dict(peer.params))]
+    return (cells if ours else []) + beside
+
+
+def _config(held: Held, options: Options) -> Config:
     from pianobench.experiments.solver_choice import parse
 
     strengths: dict[str, Any] = {"lam": options.lam} if options.lam else {"lam_factor": options.lam_factors}
     choices = []
-    for text in asked:
+    for text in dict.fromkeys(options.solvers or default_solvers()):
         try:
             key, params = parse(text)
         except ValueError as error:

@@ -81,6 +81,7 @@ def specification(cell: Cell, data: str) -> dict[str, Any]:
             "intercept": cell.problem.intercept,
             "conditioning": cell.problem.conditioning,
         },
+        "black_box": cell.black_box,
         "solver": cell.solver,
         "solver_file": cell.solver_file,
         "params": cell.parameters,

@@ -55,7 +55,7 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
 
     from pianobench.algorithms import solve, solver_refusal
     from pianobench.datasets import handover
-    from pianobench.experiments.solver_choice import make
+    from pianobench.experiments import solver_choice
 
     # The environment has set all pools before they were loaded; this catches libraries that do not read it.
     threadpool_limits(spec["threads"])
@@ -78,8 +78,13 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
         lam=lam,
         lambda_max=float(problem.lambda_max),
     )
-    solver = make(spec["solver"], spec["solver_file"], spec["params"])
-    refusal = solver_refusal(solver, problem)
+    box: Any = None
+    if spec.get("black_box"):
+        from pianobench.experiments import black_box
+
+        box = black_box
+    solver = (box or solver_choice).make(spec["solver"], spec["solver_file"], spec["params"])
+    refusal = solver_refusal(solver, problem) if box is None else box.refusal(solver, problem)
     if refusal is not None:
         facts.update(status="skipped", reason=refusal)
         return
@@ -90,8 +95,10 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
 
     report.stage = "warm-up"
     began = time.perf_counter()
-    tiny = problem.tiny()
-    solve(solver, tiny, rng=rng(), tol=spec["tolerance"], max_steps=WARMUP_STEPS)
+    if box is None:
+        solve(solver, problem.tiny(), rng=rng(), tol=spec["tolerance"], max_steps=WARMUP_STEPS)
+    else:
+        box.warm(solver, problem, spec["threads"])
     facts["warmup_seconds"] = time.perf_counter() - began
 
     report.stage = "solving"
@@ -100,15 +107,18 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
         def note(checkpoint: Any) -> None:
             curve.write(json.dumps(asdict(checkpoint), default=float) + "\n")
 
-        result = solve(
-            solver,
-            problem,
-            rng=rng(),
-            tol=spec["tolerance"],
-            max_steps=spec["max_steps"],
-            max_seconds=spec["max_seconds"],
-            on_checkpoint=note,
-        )
+        if box is None:
+            result = solve(
+                solver,
+                problem,
+                rng=rng(),
+                tol=spec["tolerance"],
+                max_steps=spec["max_steps"],
+                max_seconds=spec["max_seconds"],
+                on_checkpoint=note,
+            )
+        else:
+            result = box.solve(solver, problem, spec, rng(), note)
     facts.update(
         status=result.status,
         reason=result.reason,

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
+from pianobench.algorithms.peers.rerun import WALL
 from pianobench.experiments.cells import Cell
 from pianobench.experiments.cli import show
 from pianobench.results.schema import FAILED
@@ -45,7 +46,8 @@ class TimeLeft:
         every = [seconds for runs in self.seen.values() for seconds in runs]
         total = 0.0
         for cell in self.left.values():
-            most = cell.max_seconds + OVERHEAD
+            # A black box is fitted anew again and again: each fit has the budget, all have several.
+            most = cell.max_seconds * (WALL if cell.black_box else 1.0) + OVERHEAD
             runs = self.seen.get(cell.solver) or every
             total += min(most, sum(runs) / len(runs)) if runs else most
         return total

@@ -87,7 +87,7 @@ def _overall(out: Console, whole: pd.DataFrame) -> None:
         members = both[both["level"] == level]
         ranked = members[members["place"].notna()]
         count = int(members["of"].iloc[0])
-        kind = penalty if penalty != "none" else "no penalty"
+        kind = str(penalty) if penalty != "none" else "no penalty"
         title = f"\nOver {count} problem{'s' if count != 1 else ''} with {kind}"
         out.print(f"{title}: time to a gap of {level:g} as a ratio to the fastest", style="bold", highlight=False)
         if ranked.empty:
@@ -127,7 +127,7 @@ def _rules(out: Console, tables: Tables, problems: pd.DataFrame) -> None:
         )
     words = [
         f"Places 2–4: the measurements leave these open. {rule}.",
-        "mean: geometric, the order; compiled: the same with compiling or loading of kernels.",
+        "mean: geometric, the order; with compile, compiled: the warm-up counts, too (compiling, imports).",
         f"A gap not reached counts as {overall.CHARGE:g} × the budget of {tables.rows['max_seconds'].max():g} s.",
         f"Ahead over all is who is faster on {100 * overall.AGREEING:g} % of the problems.",
         "PIANO here is our derivation: the paper's own update was not available.",

@@ -50,6 +50,18 @@ def test_a_held_out_set_is_part_of_the_key() -> None:
     assert "test" not in plain[0].key_parts
 
 
+def test_peers_stand_beside_on_the_same_problems_and_alone() -> None:
+    options = Options(solvers=("lbfgs", "sklearn-saga-best"), repeats=2, seed=1)
+    cells = compare.plan(Held(IRIS), options).cells
+    boxes = [cell for cell in cells if cell.black_box]
+    ours = [cell for cell in cells if not cell.black_box]
+    assert [(c.problem, c.seed) for c in sorted(boxes, key=str)] == [(c.problem, c.seed) for c in sorted(ours, key=str)]
+    assert {c.solver_title for c in boxes} == {"scikit-learn saga"}
+    assert not {c.key for c in boxes} & {c.key for c in ours}
+    alone = compare.plan(Held(IRIS), replace(options, solvers=("sklearn-saga-best",))).cells
+    assert {c.key for c in alone} == {c.key for c in boxes}
+
+
 def test_parameters_and_doubled_solvers() -> None:
     options = Options(penalties=("l2",), lam=(1.0,), solvers=("lbfgs", "lbfgs(memory_pairs=3)", "lbfgs"))
     cells = compare.plan(Held(IRIS), options).cells
@@ -83,7 +95,8 @@ def test_the_stored_configuration_is_toml_that_says_what_ran() -> None:
         ({"conditioning": "center"}, "conditioning = 'center': one of none, scale, centre"),
         ({"conditioning": "centre+scale", "intercept": False}, "needs an intercept and dense"),
         ({"solvers": ("lbgfs",)}, "^solver 'lbgfs': .*did you mean 'lbfgs'"),
-        ({"solvers": ("piano", "lbfgs(memory=3)")}, "^solver 'lbfgs(memory=3)': Lbfgs has no parameter 'memory'"),
+        ({"solvers": ("piano", "lbfgs(memory=3)")}, "^solver 'lbfgs': Lbfgs has no parameter 'memory'"),
+        ({"solvers": ("sklearn-saga(toll=1.0)",)}, "solver 'sklearn-saga' has no parameter 'toll'"),
         ({"solvers": ("lbfgs(memory=)",)}, "solver 'lbfgs"),
         ({"solvers": ("nowhere.py:Class",)}, "there is no file nowhere.py"),
     ],

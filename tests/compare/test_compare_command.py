@@ -17,6 +17,10 @@ from pianobench.results import load
 COMMAND = [sys.executable, "-P", "-m", "pianobench", "compare"]
 X, Y = load_iris(return_X_y=True)
 QUICK = ("--solver", "lbfgs", "--budget", "2", "--tol", "1e-4")
+PEER = "sklearn-lbfgs-best"
+FIRST = (
+    "wine_standardised", *QUICK, "--solver", "piano", "--solver", PEER, "--lam-factor", "0.3", "--split", "0.25",
+)  # fmt: skip
 
 
 def compare(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
@@ -27,8 +31,7 @@ def compare(*words: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one comparison: two methods, two penalties, a quarter held out."""
     path = tmp_path_factory.mktemp("compare")
-    words = ("wine_standardised", *QUICK, "--solver", "piano", "--lam-factor", "0.3", "--split", "0.25")
-    done = compare(*words, cwd=path)
+    done = compare(*FIRST, cwd=path)
     assert done.returncode == 0, done.stderr
     (path / "stdout.txt").write_text(done.stdout)
     (path / "stderr.txt").write_text(done.stderr)
@@ -40,18 +43,21 @@ def test_the_ranking_ends_the_output_and_fits_100_columns(folder: Path) -> None:
     lines = text.splitlines()
     for part in (
         "wine_standardised  l1:0.3max", "refused: L-BFGS: takes l2 or no penalty, not l1", "accuracy", "log loss",
+        "refused: scikit-learn lbfgs: takes l2, none, not l1",
         "Over 1 problem with l1", "Over 1 problem with l2", "worst", "median", "undecided within a factor of 1.5",
     ):  # fmt: skip
         assert part in text, part
     assert lines[-1].startswith("Figure  results/runs/compare-wine_standardised-")
     assert max(len(line) for line in lines[:-2]) <= 100
     table = lines[next(i for i, line in enumerate(lines) if line.startswith("Over 1 problem with l2")) :]
-    assert table[2].split()[:5] == ["1", "L-BFGS", "1", "of", "1"]
+    assert {line.split("1 of 1")[0].split(maxsplit=1)[1].strip() for line in table[2:5]} == {
+        "L-BFGS", "PIANO", "scikit-learn lbfgs",
+    }  # fmt: skip
 
 
 def test_progress_goes_to_standard_error(folder: Path) -> None:
     text = (folder / "stderr.txt").read_text()
-    assert "[4/4]" in text
+    assert "[6/6]" in text
     assert "skipped" in text
 
 
@@ -64,20 +70,23 @@ def test_tables_figures_and_the_manifest_are_kept(folder: Path) -> None:
     assert set(tables.rows["tier"]) == {"compare"}
     assert tables.manifest["title"].startswith("wine_standardised: n = 1")
     solved = tables.rows[tables.rows["status"] != "skipped"]
+    assert set(solved["solver"]) == {"lbfgs", "piano", PEER}
     assert solved["test_accuracy"].between(0.8, 1.0).all()
     assert tables.rows.loc[tables.rows["status"] == "skipped", "test_accuracy"].isna().all()
 
 
 def test_a_second_comparison_measures_nothing_again_and_prints_json(folder: Path) -> None:
-    words = ("wine_standardised", *QUICK, "--solver", "piano", "--lam-factor", "0.3", "--split", "0.25")
-    done = compare(*words, "--json", "--quiet", cwd=folder)
+    done = compare(*FIRST, "--json", "--quiet", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     document = json.loads(done.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert all(row["reused"] for row in document["rows"])
     assert all(Path(folder, path).is_file() for path in document["figures"])
     assert {row["outcome"] for row in document["ranking"]} >= {"reached", "refused"}
-    assert [row["solver"] for row in document["overall"] if row["penalty"] == "l2"][:1] == ["lbfgs"]
+    assert {row["solver"] for row in document["overall"]} == {"lbfgs", "piano", PEER}
+    costs = {row["solver"]: row["gradient_equivalents"] for row in document["ranking"] if row["outcome"] == "reached"}
+    assert costs[PEER] is None, "a black box does not tell"
+    assert costs["lbfgs"] > 1
 
 
 def test_svmlight_csv_and_npz_hold_the_same_problem(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Progress: the seconds left, a bar on a terminal, lines elsewhere, nothing when quiet."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,10 @@ def test_the_time_left_falls_from_the_budgets_to_what_was_seen(cells: tuple[Cell
     assert left.seconds == 2.0 + 5.0 + OVERHEAD, "its own runs count, and never more than the budget"
     left.done(slow.key, slow.solver, 100.0)
     assert left.seconds == 2.0 + 5.0 + OVERHEAD, "a cell ends once"
+
+
+def test_a_black_box_may_take_several_budgets(cells: tuple[Cell, ...]) -> None:
+    assert TimeLeft([replace(cells[0], black_box=True)]).seconds == 4 * 5.0 + OVERHEAD
 
 
 def test_a_terminal_gets_a_bar_with_the_time_left(cells: tuple[Cell, ...], tmp_path: Path) -> None:
