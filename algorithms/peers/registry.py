@@ -71,8 +71,8 @@ class Peer:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Full names of the modules that decide what it does here."""
-        return f"{HERE}.{self.place.partition(':')[0]}", f"{HERE}.rerun"
+        """Full names of the modules that decide what it does here; this one has its settings."""
+        return f"{HERE}.{self.place.partition(':')[0]}", f"{HERE}.rerun", f"{HERE}.registry"
 
     @property
     def penalties(self) -> frozenset[str]:

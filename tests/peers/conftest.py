@@ -18,7 +18,7 @@ def _library(request: pytest.FixtureRequest) -> None:
     """A test with a `key` skips where that library cannot be had, and fails where it should have been."""
     key = request.node.callspec.params.get("key") if hasattr(request.node, "callspec") else None
     trouble = PEERS[key].available() if key in PEERS else None
-    if trouble is not None and "library" not in request.keywords:
+    if trouble is not None:
         if HAS_WHEEL:
             pytest.fail(trouble)
         pytest.skip("cyanure has no wheel for this Python or machine")
