@@ -61,7 +61,7 @@ class ProblemGrid(_Model):
     datasets: Annotated[tuple[str, ...], *NotEmpty, Field(examples=[["iris", "digits"]])] = ()
     """Names of data sets: `pianobench datasets` lists them. Either these or `data`."""
     data: Annotated[str | None, Field(examples=["my.npz"])] = None
-    """Your own file instead, its path relative to this file: npz with X and y (docs/configs.md)."""
+    """Your own file instead, its path relative to this file: npz with X and y, svmlight or CSV (docs/configs.md)."""
     penalty: Annotated[Literal["none", "l1", "l2", "l0", "elasticnet"], Field(examples=["l2"])]
     """Kind of penalty."""
     lam: Annotated[tuple[Positive, ...], Field(strict=False, examples=[[1.0]])] = ()

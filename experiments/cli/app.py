@@ -44,7 +44,7 @@ Solvers = Annotated[
     ),
 ]
 Data = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Your own file (npz with X and y) in place of all data.")
+    Path | None, typer.Option("--data", metavar="FILE", help="Your own file in place of all data: npz with X and y, svmlight, CSV.")
 ]
 
 

@@ -67,7 +67,7 @@ def solvers() -> list[dict[str, Any]]:
             "from": OURS,
         }
         entries.append(_entry(SOLVER_KEYS, known, lambda entry=entry: _of_class(entry.solver_class)))  # type: ignore[misc]
-    for plugin in plugins.found("solver", SOLVERS):
+    for plugin in plugins.found("solver", [*SOLVERS, *PEERS]):
         known = {"key": plugin.key, "kind": "solver", "module": plugin.module, "from": plugin.distribution}
         entries.append(_entry(SOLVER_KEYS, known, lambda plugin=plugin: _of_plugin(plugin)))  # type: ignore[misc]
     for key, peer in PEERS.items():

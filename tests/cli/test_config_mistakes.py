@@ -136,7 +136,6 @@ MISTAKES = [
         '"my.py"',
         "solvers[0].key = 'my.py': there is no such solver; a class of a file is meant by 'my.py:Class'",
     ),
-    ('"piano"', '"sklearn-saga"', "solvers[0].key = 'sklearn-saga': this is a peer, another library's method: "),
     ('"piano"', '"no.py:X"', "solvers[0].key = 'no.py:X': there is no file no.py: a path is relative to"),
     ('"piano"', '"my.py:Mien"', "solvers[0].key = 'my.py:Mien': my.py has no class 'Mien'; it has Mine"),
     ('"piano"', '"broken.py:Mine"', "solvers[0].key = 'broken.py:Mine': broken.py, line 2: SyntaxError: "),
