@@ -44,7 +44,8 @@ Solvers = Annotated[
     ),
 ]
 Data = Annotated[
-    Path | None, typer.Option("--data", metavar="FILE", help="Your own file in place of all data: npz with X and y, svmlight, CSV.")
+    Path | None,
+    typer.Option("--data", metavar="FILE", help="Your own file in place of all data: npz with X and y, svmlight, CSV."),
 ]
 
 
