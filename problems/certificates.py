@@ -154,26 +154,25 @@ def with_best_intercept(problem: Problem, W: Array, most_steps: int = 50) -> Arr
     (counts,) = problem.home.reduce(on_fields.totals)
     present = counts > 0
     Z = problem.scores(np.vstack([W[:-1], np.zeros((1, problem.m))]))
-    b = np.where(present, W[-1], -np.inf)
-    f, g, H = problem.home.reduce(dual.intercept_newton, b, fields=(Z,))
-    for _ in range(most_steps):
-        if not math.isfinite(f):  # the intercept given is far off: start at the class shares
-            b = np.where(present, np.log(np.where(present, counts, 1.0)), -np.inf)
-            f, g, H = problem.home.reduce(dual.intercept_newton, b, fields=(Z,))
-            if not math.isfinite(f):
-                break
+    starts = (W[-1], np.log(np.where(present, counts, 1.0)))  # the one given may be far off
+    tried = [
+        (b, problem.home.reduce(dual.intercept_newton, b, fields=(Z,))) for b in np.where(present, starts, -np.inf)
+    ]
+    b, (f, g, H) = min(tried, key=lambda found: found[1][0] if math.isfinite(found[1][0]) else math.inf)
+    for _ in range(most_steps if math.isfinite(f) else 0):
         g, H = g[present], H[np.ix_(present, present)]
         if np.abs(g).max() <= 1e-13 * counts.sum():
             break
         step = -np.linalg.lstsq(H + counts.sum() / g.size, g, rcond=None)[0]  # the constant mends H's null vector 1
-        length = 1.0
-        while True:
+        for length in (1.0, 0.5, 0.25, 0.0):
             trial = b.copy()
-            trial[present] += length * step
+            if length > 0.0:
+                trial[present] += length * step
+            else:  # far away, where Newton's steps are wild: the minimiser of a majoriser, which always descends
+                trial[present] += np.clip(np.log(counts[present] / np.maximum(g + counts[present], 1e-300)), -30, 30)
             new = problem.home.reduce(dual.intercept_newton, trial, fields=(Z,))
-            if new[0] <= f + 1e-4 * length * float(g @ step) or length < 1e-3:
+            if new[0] < f and new[0] <= f + 1e-4 * length * float(g @ step):
                 break
-            length *= 0.5
         if not new[0] < f:  # at the rounding level
             break
         b, (f, g, H) = trial, new

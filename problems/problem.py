@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pianobench.problems.conditioning import condition
-from pianobench.problems.cost import Cost, Meter, Prices
+from pianobench.problems.cost import Cost, Meter
 from pianobench.problems.data import rows_in_memory
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels import fields as on_fields
@@ -24,15 +24,15 @@ from pianobench.problems.kernels import softmax as on_softmax
 from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
 from pianobench.problems.oracles import Curvature, Line
 from pianobench.problems.penalties import Array, Penalty
-from pianobench.problems.rows import Field, Kernel, Layout, Rows
+from pianobench.problems.rows import Field, Rows
+from pianobench.problems.sample_space import SampleSpace
 
-ANYWHERE = frozenset({"moments", "line", "curvature", "gram", "fields", "rows", "restrict"})
 FLOOR = {4: 1e-37, 8: 1e-290}  # smallest probability that enters A and B, by bytes of the dtype
 
 MomentsUpdate: TypeAlias = Callable[[Array, Array, Array, Array, Array, Penalty], Array]
 
 
-class Problem:
+class Problem(SampleSpace):
     """A multinomial logistic regression problem. Immutable; what its calls cost is added up in `meter`.
 
     Parameters
@@ -106,7 +106,7 @@ class Problem:
             raise ValueError(f"penalty={penalty!r}: L1(lam), L2(lam), L0(lam), ElasticNet(l1, l2) or None is expected")
         self.home, self._conditioned = condition(rows, kind, intercept)
         self.classes, self.conditioning, self.fit_intercept = classes, kind, intercept
-        self.active: NDArray[np.bool_] | None = None
+        self.active = None
         self._whole: tuple[NDArray[np.intp], tuple[int, int]] | None = None  # rows kept of a larger W, and its shape
         self.meter = Meter()
         self._set_penalty(penalty)
@@ -116,55 +116,6 @@ class Problem:
         unit = np.append(self._conditioned.unit, np.inf)  # an infinite one leaves the intercept free of any penalty
         kept = np.arange(self.p) if self._whole is None else self._whole[0]
         self.pen = (penalty or Penalty()).by_row(unit[kept])
-
-    # sizes ------------------------------------------------------------------------------------------------------------
-
-    @property
-    def n(self) -> int:
-        return self.home.n
-
-    @property
-    def d(self) -> int:
-        return self.home.d
-
-    @property
-    def p(self) -> int:
-        return self.d + self.fit_intercept
-
-    @property
-    def m(self) -> int:
-        return self.home.m
-
-    @property
-    def nnz(self) -> int:
-        return self.home.nnz
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.home.dtype
-
-    @property
-    def layout(self) -> Layout:
-        return self.home.layout
-
-    @property
-    def has(self) -> frozenset[str]:
-        return ANYWHERE | {"columns"} if self.home.local else ANYWHERE
-
-    @cached_property
-    def prices(self) -> Prices:
-        """Costs of the elementary operations."""
-        index = 4 if self.layout == "csr" else 0
-        entries = self.nnz + self.n * self.fit_intercept
-        return Prices(self.n, self.m, entries, self.dtype.itemsize, self.dtype.itemsize + index)
-
-    def gradient_equivalents(self, cost: Cost) -> float:
-        """Flops of `cost` over those of one `smooth`."""
-        return cost.flops / self.prices.smooth.flops
-
-    def zeros(self) -> Array:
-        """W = 0 (p, m)."""
-        return np.zeros((self.p, self.m), self.dtype)
 
     # the objective ----------------------------------------------------------------------------------------------------
 
@@ -233,52 +184,6 @@ class Problem:
     def curvature(self, W: Array) -> Curvature:
         """Hessian of f at W."""
         return Curvature(self, W)
-
-    # sample space -----------------------------------------------------------------------------------------------------
-
-    def field(self, k: int, fill: float = 0.0, dtype: Any = None) -> Field:
-        """A new (n, k) array that stays with the rows."""
-        return self.home.field(k, fill, np.dtype(dtype or self.dtype))
-
-    def map_rows(
-        self, kernel: Kernel, *fields: Field, W: Array | None = None, parameters: tuple[Any, ...] = ()
-    ) -> tuple[float, ...]:
-        """Sums, over the parts of the rows, of ``kernel(part, [W,] *parameters, *fields)``; it may write the fields."""
-        result = self.home.reduce(kernel, *(() if W is None else (W,)), *parameters, fields=fields)
-        width = sum(f.k for f in fields) / self.m
-        self.meter.charge(self.prices.rowwise(getattr(kernel, "flops", 5.0), width))
-        if W is not None:
-            self.meter.charge(self.prices.product())
-        return result
-
-    def scores(self, W: Array) -> Field:
-        """A new field with X W."""
-        out = self.field(W.shape[1], dtype=W.dtype)
-        self.xw(W, out)
-        return out
-
-    def xw(self, W: Array, out: Field) -> None:
-        """``out = X W``."""
-        self.home.reduce(on_fields.scores, W, fields=(out,))
-        self.meter.charge(self.prices.product(W.shape[1] / self.m))
-
-    def xt(self, field: Field) -> Array:
-        """``X.T field`` (p, k): the transpose of `xw`, without weights."""
-        (T,) = self.home.reduce(on_fields.adjoint, fields=(field,))
-        self.meter.charge(self.prices.product(field.k / self.m))
-        return self.only_active(T) if field.k == self.m else np.asarray(T)
-
-    def weights(self) -> Field:
-        """The sample weights a as a field (n, 1)."""
-        out = self.field(1, dtype=np.float64)
-        self.home.reduce(on_fields.weights, fields=(out,))
-        return out
-
-    def gram(self, w: Field | None = None) -> Array:
-        """``X.T diag(w) X`` (p, p), float64; w is a field (n, 1), or None for plain ``X.T X``."""
-        (G,) = self.home.reduce(on_fields.gram, fields=() if w is None else (w,))
-        self.meter.charge(self.prices.product(self.p / self.m))
-        return np.asarray(G)
 
     def sweep(
         self,
@@ -373,10 +278,6 @@ class Problem:
             other.__dict__.pop(name, None)
         other.home, other.meter = home, Meter()
         return other
-
-    def only_active(self, V: Array) -> Array:
-        """V (p, m) with 0 where a weight is held at 0."""
-        return V if self.active is None else np.where(self.active, V, V.dtype.type(0))
 
     # the user's units -------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ left. Where Q leaves the simplex, a few Newton steps go to a point where it does
 bound they give is as good for W as for any other point.
 
 Rounding leaves a residual r, and ``F* >= sum_j a_j H(q_j) + r . W*`` with W* unknown: r . W is exact, and the distance
-to W* is taken as `DISTANCE` Newton steps. On separable data Q must vanish where a margin can grow, so a Q some of whose
-factors nearly vanish is refused: there is no W*.
+to W* is taken as `DISTANCE` Newton steps. On separable data there is no W*, and no Q: it would have to vanish where a
+margin can grow. There r is a sum of terms of one sign along the direction that separates, however small they are. So a
+Q is refused if some of its factors nearly vanish, or if r is not small beside its terms.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pianobench.problems.kernels import dual, second_order
-from pianobench.problems.kernels.fields import total_weight
 from pianobench.problems.penalties import Array
 from pianobench.problems.problem import Problem
 from pianobench.problems.rows import Field
@@ -27,7 +27,7 @@ CORRECTIONS = 4
 NEWTON_STEPS = 12
 ENOUGH = 1e-10  # relative gap below which a bound needs no other step
 SMALLEST_FACTOR = 1e-4  # of Q in one correction
-ROUNDING = 1e-12  # largest length of a residual that is left, relative to the root of the weights' sum
+ROUNDING = 1e-12  # largest length of a residual that is left, relative to what it would be if no terms cancelled
 EPS = float(np.finfo(np.float64).eps)
 STAGNATION = 20  # conjugate gradient steps without a smaller residual: rounding is all that is left
 DISTANCE = 10.0  # of W from W*, in lengths of the Newton step at W
@@ -46,8 +46,6 @@ class _Frame:
         Weighted norms of the columns.
     E : array (p, k)
         Orthonormal basis of the columns of T times their sizes.
-    total : float
-        Sum of the weights.
     rounding : float
         Of a sum over the rows, relative to the sum of its terms' absolute values.
     """
@@ -55,7 +53,6 @@ class _Frame:
     T: Array
     size: Array
     E: Array
-    total: float
     rounding: float
 
     def misses(self, R: Array, terms: Array) -> bool:
@@ -101,15 +98,14 @@ def _frame(problem: Problem) -> _Frame | None:
     K = problem.gram(problem.weights())
     if not np.isfinite(K).all():
         return None
-    (total,) = problem.home.reduce(total_weight)
     size = np.sqrt(np.diag(K))
     size = np.where(size > 0, size, 1.0)
     rounding = EPS * (16.0 + 4.0 * math.sqrt(problem.n))
     if problem.active is not None:
-        return _Frame(np.diag(1.0 / size), size, np.eye(problem.p), total, rounding)
+        return _Frame(np.diag(1.0 / size), size, np.eye(problem.p), rounding)
     eigenvalues, E = np.linalg.eigh(K / size / size[:, None])  # a column of small numbers is not a dependent one
     kept = eigenvalues > max(eigenvalues[-1], 0.0) * problem.p * EPS
-    return _Frame((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None], size, E[:, kept], total, rounding)
+    return _Frame((E[:, kept] / np.sqrt(eigenvalues[kept])) / size[:, None], size, E[:, kept], rounding)
 
 
 def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None, Array]:
@@ -117,7 +113,7 @@ def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None,
     T = frame.T
     Q = problem.field(problem.m, dtype=np.float64)
     problem.home.reduce(second_order.probabilities, W, fields=(Q,))
-    R, terms = problem.home.reduce(dual.residual_of, fields=(Q,))
+    R, terms, square = problem.home.reduce(dual.residual_of, fields=(Q,))
     newton = np.zeros((T.shape[1], problem.m))
     for _ in range(CORRECTIONS):
         U = _solve(problem, Q, -R, T)
@@ -125,12 +121,12 @@ def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None,
         (negative,) = problem.home.reduce(dual.correct, T @ U, fields=(Q,), largest=True)
         if not -negative[0] > SMALLEST_FACTOR:
             return None, T @ newton
-        R, terms = problem.home.reduce(dual.residual_of, fields=(Q,))
+        R, terms, square = problem.home.reduce(dual.residual_of, fields=(Q,))
         R = problem.only_active(R)
         if (np.abs(R) <= 1e-15 * terms).all():
             break
     left = float(np.linalg.norm(T.T @ R))
-    if left > ROUNDING * math.sqrt(frame.total) or frame.misses(R, terms):
+    if left > ROUNDING * math.sqrt(square) or frame.misses(R, terms):
         return None, T @ newton
     (H,) = problem.home.reduce(dual.entropy_of, fields=(Q,))
     return float(H) + float(np.sum(R * W)) - DISTANCE * left * float(np.linalg.norm(newton)), T @ newton

@@ -83,14 +83,22 @@ def correct(part: Part, V: Array, Q: Array) -> tuple[Array]:
     return (-smallest,)  # the largest of the negatives over the parts
 
 
-def residual_of(part: Part, Q: Array) -> tuple[Array, Array]:
-    """``X.T (a (Q - Y))`` (p, m), and the sum of the absolute values of its terms, by which its rounding is judged."""
-    T, size = (np.zeros((part.design.d + part.design.intercept, part.m)) for _ in range(2))
+def residual_of(part: Part, Q: Array) -> tuple[Array, Array, float]:
+    """``R = X.T (a (Q - Y))`` (p, m), the sums of the absolute values of its terms, and ``sum_j a_j |q_j - y_j|^2``.
+
+    By the last two the size of R is judged: it is small only where the terms of a sum cancel.
+    """
+    T, terms = (np.zeros((part.design.d + part.design.intercept, part.m)) for _ in range(2))
+    square = 0.0
     for rows, block in part.blocks():
-        R = block.weights[:, None] * (Q[rows] - block.one_hot(Q.dtype))
+        R, row = Q[rows].copy(), np.arange(block.n)
+        R[row, block.codes] = 0.0
+        R[row, block.codes] = -R.sum(axis=1)  # q - 1 without its cancellation
+        square += weighted_sum(block, np.square(R).sum(axis=1))
+        R *= block.weights[:, None]
         T += block.design.adjoint(R)
-        size += sum(block.design.signed_adjoint(np.abs(R)))
-    return T, size
+        terms += sum(block.design.signed_adjoint(np.abs(R)))
+    return T, terms, square
 
 
 def entropy_of(part: Part, Q: Array) -> tuple[float]:

@@ -109,6 +109,19 @@ def test_columns_that_hardly_differ(apart: float, seed: int) -> None:
             assert certificate(problem, W).lower <= best + 1e-11 * problem.value(problem.zeros())
 
 
+def test_units_of_the_columns_change_no_bound() -> None:
+    """A column of small numbers is no dependent one: it may lower F as any other."""
+    case = draw(3)
+    X = np.column_stack([case["X"], np.random.default_rng(0).normal(size=case["y"].size)]).astype(np.float64)
+    expected = certificate(Problem(X, case["y"]), np.zeros((X.shape[1] + 1, len(set(case["y"])))))
+    assert expected.kind == "dual"
+    for unit in (2.0**-60, 2.0**60):
+        other = X.copy()
+        other[:, -1] *= unit
+        problem = Problem(other, case["y"])
+        assert certificate(problem, problem.zeros()).lower == pytest.approx(expected.lower, rel=1e-10)
+
+
 FIXED = draw(3)
 
 
@@ -255,13 +268,15 @@ def test_rows_of_weight_0_have_no_say_whatever_they_hold() -> None:
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "elasticnet"])
-def test_a_wrong_intercept_costs_no_tightness(kind: str) -> None:
+@pytest.mark.parametrize("off", [0.1, 3.0, 30.0, 1000.0])
+def test_a_wrong_intercept_costs_no_tightness(kind: str, off: float) -> None:
     """It is fitted anew for the bound, so the bound is that of the same weights with the best intercept."""
-    problem, best, W, rng = solved(kind, 0)
+    problem, best, W, _ = solved(kind, 0)
     assert problem.fit_intercept
-    V = W.copy()
-    V[-1] += 3 * rng.normal(size=problem.m)
-    assert certificate(problem, V).lower == pytest.approx(best, rel=1e-8)
+    for seed in range(3):
+        V = W.copy()
+        V[-1] += off * np.random.default_rng(seed).normal(size=problem.m)
+        assert certificate(problem, V).lower == pytest.approx(best, rel=1e-8)
 
 
 def test_a_row_of_weight_0_need_not_fit_the_simplex() -> None:

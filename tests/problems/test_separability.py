@@ -78,6 +78,9 @@ def test_weights_held_at_0_separate_nothing() -> None:
     active[0] = False
     assert separability(problem) == "complete"
     assert separability(problem.restrict(active)) == "none"
+    alone = np.array([[True, False], [False, False], [False, False]])  # one weight of one class: no threshold
+    assert separability(problem.restrict(alone)) == "none"
+    assert separability(Problem(np.column_stack([line, line]), [0, 0, 1, 1]).restrict(active)) == "complete"
 
 
 def test_a_large_program_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
