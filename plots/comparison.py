@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from pianobench.plots.convergence import footnote, problem_title
 from pianobench.plots.style import RC, Look, look, position
-from pianobench.results.ranking import by_problem, method_of, method_titles
+from pianobench.results.ranking import by_problem, method_of, method_titles, without_title
 
 WIDTH, HEIGHT = 8.27, 11.69  # inches: A4, not exceeded by six problems
 AROUND, TITLE, PER_METHOD, LEAST = 1.05, 0.21, 0.115, 1.3  # inches; of the page, of a problem
@@ -169,7 +169,7 @@ def _ranking(
             gap = f"gap {row['gap']:.1e}".replace("e-0", "e-") if math.isfinite(row["gap"]) else "no gap"
             _aside(axis, f"{gap}, {row['status']}", y, limits, soon)
         else:
-            words = row["note"].removeprefix(f"{row['title']} ")
+            words = without_title(row["note"], row["title"])
             axis.text(
                 0.02, y, textwrap.shorten(f"{row['outcome']}: {words}", 46, placeholder="…"),
                 transform=axis.get_yaxis_transform(), va="center", fontsize=5.4, color=FAINT, style="italic",

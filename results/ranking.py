@@ -277,3 +277,10 @@ def method_titles(rows: pd.DataFrame) -> dict[str, str]:
     names = {method_of(row): str(row["solver_title"]) for _, row in rows.iterrows()}
     shared = {name for name in names.values() if list(names.values()).count(name) > 1}
     return {method: f"{name} [{method}]" if name in shared else name for method, name in names.items()}
+
+
+def without_title(note: str, title: str) -> str:
+    """A reason without the method's name at its head; a peer's says no "(default)" there."""
+    for name in (title, title.partition(" (")[0]):
+        note = note.removeprefix(f"{name} ")
+    return note

@@ -73,7 +73,7 @@ def _problem(out: Console, members: pd.DataFrame) -> None:
 def outside(out: Console, main: pd.DataFrame) -> None:
     """Methods without a place, those with the same reason in one line."""
     left = main[main["outcome"].isin(("refused", "failed"))]
-    reasons = [note.removeprefix(title).strip() for title, note in zip(left["title"], left["note"], strict=True)]
+    reasons = [ranking.without_title(*pair) for pair in zip(left["note"], left["title"], strict=True)]
     for (outcome, reason), members in left.assign(reason=reasons).groupby(["outcome", "reason"], sort=False):
         text = f"{outcome}: {', '.join(members['title'])}: {reason}"
         out.print(Padding(Text(text), (0, 0, 0, 2)), style="dim", highlight=False)

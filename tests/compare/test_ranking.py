@@ -8,7 +8,7 @@ import pytest
 from planted_tables import outside, run
 
 from pianobench.results.overall import CHARGE, over_problems
-from pianobench.results.ranking import COLUMNS, by_problem, method_titles
+from pianobench.results.ranking import COLUMNS, by_problem, method_titles, without_title
 from pianobench.results.store import Tables
 
 
@@ -194,6 +194,12 @@ def test_overall_who_failed_on_a_problem_comes_after_those_with_all() -> None:
     tables = planted.tables([*problems({"piano": (1.0, 1.0), "lbfgs": (0.1,)}), failed])
     assert list(overall(tables).index) == ["piano", "lbfgs"]
     assert overall(tables).loc["lbfgs", "note"] == "failed: out-of-memory: killed at 9 GiB"
+
+
+def test_reasons_stand_beside_names_without_repeating_them() -> None:
+    assert without_title("L-BFGS takes l2, not l1", "L-BFGS") == "takes l2, not l1"
+    assert without_title("scikit-learn sag takes l2", "scikit-learn sag (default)") == "takes l2"
+    assert without_title("crashed: SIGSEGV", "L-BFGS") == "crashed: SIGSEGV"
 
 
 def test_all_columns_are_explained_and_tables_are_left_alone() -> None:
