@@ -78,8 +78,10 @@ def test_weights_held_at_0_separate_nothing() -> None:
     active[0] = False
     assert separability(problem) == "complete"
     assert separability(problem.restrict(active)) == "none"
-    alone = np.array([[True, False], [False, False], [False, False]])  # one weight of one class: no threshold
-    assert separability(problem.restrict(alone)) == "none"
+    three = Problem(line[:3, None], [0, 1, 2])
+    first = np.array([[True, False, False]] * 2)  # the weights of one class: it alone can be told apart
+    assert separability(three) == "complete"
+    assert separability(three.restrict(first)) == "quasi"
     assert separability(Problem(np.column_stack([line, line]), [0, 0, 1, 1]).restrict(active)) == "complete"
 
 
