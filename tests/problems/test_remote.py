@@ -78,10 +78,11 @@ def test_same_answers_wherever_the_rows_are(name: str, workers: Workers) -> None
             Problem(arguments.pop("X"), arguments.pop("y"), **arguments),
         )
     )
-    tolerance = 1e-4 if name.startswith("float32") else 1e-10
+    tolerance = 1e-4 if name.startswith("float32") else 1e-11
     for key, value in remote.items():
         assert flat(value).tobytes() == flat(parts[key]).tobytes(), key
-        np.testing.assert_allclose(flat(value), flat(whole[key]), rtol=tolerance, atol=tolerance, err_msg=key)
+        close = 1e-7 if key == "certificate" else tolerance  # a search among dual points stops where rounding lets it
+        np.testing.assert_allclose(flat(value), flat(whole[key]), rtol=close, atol=close, err_msg=key)
 
 
 def test_columns_need_one_place(workers: Workers) -> None:
