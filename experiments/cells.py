@@ -9,13 +9,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pianobench.experiments import provenance, sources
+from pianobench.experiments import environment, machine, provenance, sources
 from pianobench.experiments.config import Config, ProblemGrid, SolverChoice
 from pianobench.experiments.mistakes import UserMistake
 
 # The code that measures, and what it imports that has no say in a number: files, tables, this module. The registry is
 # left out so that a new solver changes no key; its rule of refusing is hashed by itself.
-MEASURING = ("pianobench.experiments.measure", "pianobench.experiments.isolate", "pianobench.algorithms.loop")
+MEASURING = (
+    "pianobench.experiments.measure",
+    "pianobench.experiments.isolate",
+    "pianobench.experiments.watched",
+    "pianobench.algorithms.loop",
+)
 NO_SAY = (
     "pianobench.results*",
     "pianobench.datasets*",
@@ -24,6 +29,8 @@ NO_SAY = (
     "pianobench.algorithms.peers*",  # these and the next are in the keys of their own cells
     "pianobench.experiments.black_box",
     "pianobench.experiments.cells",
+    "pianobench.experiments.machine",
+    "pianobench.experiments.provenance",
     "pianobench.experiments.sources",
 )
 
@@ -57,9 +64,10 @@ class ProblemChoice:
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing to measure: data set × problem × solver × parameters × seed × threads.
+    """One thing to measure: data set × problem × solver × parameters × seed × threads × repeat.
 
-    `params` is JSON with sorted keys; `solver_digest` is the hash of the solver's import closure.
+    `params` is JSON with sorted keys; `solver_digest` is the hash of the solver's import closure, and
+    `solver_packages` are those that it imports from elsewhere.
     """
 
     experiment: str
@@ -81,6 +89,8 @@ class Cell:
     """Checksum of held-out samples, whose arrays lie beside the others."""
     black_box: bool = False
     """Whether the solver is a peer, fitted anew for each budget."""
+    repeat: int = 0
+    solver_packages: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -92,7 +102,8 @@ class Cell:
         """For people and for ``--only``."""
         values = ",".join(f"{k}={v}" for k, v in self.parameters.items())
         solver = self.solver + (f"({values})" if values else "")
-        return f"{self.problem.dataset}/{self.problem.title}/{solver}/seed{self.seed}/threads{self.threads}"
+        repeat = f"/repeat{self.repeat}" if self.repeat else ""
+        return f"{self.problem.dataset}/{self.problem.title}/{solver}/seed{self.seed}/threads{self.threads}{repeat}"
 
     @property
     def key_parts(self) -> dict[str, Any]:
@@ -112,9 +123,11 @@ class Cell:
             ],
             "seed": self.seed,
             "threads": self.threads,
+            "repeat": self.repeat,
             "limits": [self.tolerance, self.max_seconds, self.max_steps, self.allowance, self.memory_gib],
-            "versions": provenance.decisive_versions(),
-            "machine": provenance.machine(),
+            "versions": provenance.decisive_versions() | provenance.versions_of(self.solver_packages),
+            "settings": environment.settings(),
+            "machine": machine.machine(),
             **({"test": self.test} if self.test else {}),
         }
 
@@ -126,7 +139,7 @@ class Cell:
 
     @property
     def seed_words(self) -> tuple[int, list[int]]:
-        """Entropy and spawn key of a SeedSequence: a stream of its own for each problem and solver."""
+        """Entropy and spawn key of a SeedSequence: a stream for each problem and solver, the same in each repeat."""
         stream = f"{self.problem.checksum} {self.problem.title} {self.solver} {self.params}"
         digest = hashlib.sha256(stream.encode()).digest()
         return self.seed, [int.from_bytes(digest[i : i + 4], "little") for i in (0, 4, 8, 12)]
@@ -157,6 +170,8 @@ class Cell:
             "solver": self.solver,
             "params": self.params,
             "seed": self.seed,
+            "entropy": json.dumps(self.seed_words),
+            "repeat": self.repeat,
             "tolerance": self.tolerance,
             "max_seconds": self.max_seconds,
             "max_steps": self.max_steps,
@@ -179,7 +194,7 @@ def _measuring_digest() -> str:
 
 
 def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str, str]) -> list[Cell]:
-    """All cells of a configuration, solvers side by side on each problem.
+    """All cells of a configuration, repeat by repeat, solvers side by side on each problem.
 
     Parameters
     ----------
@@ -211,7 +226,9 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
             max_steps=config.budget.steps,
             allowance=config.budget.allowance,
             memory_gib=config.budget.memory_gib,
+            repeat=repeat,
         )
+        for repeat in range(config.repeats)
         for grid in config.problems
         for problem in _problems(grid, checksums)
         for seed in config.seeds
@@ -261,5 +278,6 @@ def _solver(choice: SolverChoice, folder: Path, where: str) -> dict[str, Any]:
         "solver_title": chosen.title,
         "solver_file": chosen.file,
         "solver_digest": sources.digest(chosen.texts),
+        "solver_packages": tuple(sorted(sources.outside(chosen.texts))),
         "params": json.dumps(dict(choice.params), sort_keys=True),
     }

@@ -127,6 +127,8 @@ class Config(_Model):
     """Seeds; each is a run of its own."""
     threads: Annotated[tuple[Count, ...], *NotEmpty] = (1,)
     """Numbers of threads; each is a run of its own."""
+    repeats: Count = 1
+    """How often the same is measured, each time in a fresh process: samples of its seconds."""
     budget: Budget
     problems: Annotated[tuple[ProblemGrid, ...], *NotEmpty]
     solvers: Annotated[tuple[SolverChoice, ...], *NotEmpty]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pianobench.experiments import environment, provenance
+from pianobench.experiments.machine import cgroup_quota, cpu_model
 
 LEAST_DISK = 2_000_000_000
 PROBE_SECONDS = 120
@@ -75,7 +76,7 @@ def _software() -> dict[str, Any]:
     return {
         "pianobench": importlib.metadata.version("pianobench"),
         "commit": commit.name,
-        "changed_since_commit": commit.changed,
+        "changed_since_commit": bool(commit.difference),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "platform": platform.platform(),
@@ -87,7 +88,7 @@ def _machine() -> dict[str, Any]:
 
     memory = psutil.virtual_memory()
     return {
-        "cpu": provenance.machine().rpartition(", ")[0],
+        "cpu": cpu_model(),
         "cores_logical": psutil.cpu_count(),
         "cores_physical": psutil.cpu_count(logical=False),
         "cores_usable": environment.available_cores(),
@@ -96,19 +97,6 @@ def _machine() -> dict[str, Any]:
         "memory_available_bytes": memory.available,
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
-
-
-def cgroup_quota(root: Path = Path("/sys/fs/cgroup")) -> float | None:
-    """Cores' worth of time that the control group allows, or None where there is no such limit."""
-    try:
-        if (root / "cpu.max").is_file():
-            quota, period = (root / "cpu.max").read_text().split()[:2]
-        else:
-            folder = root / "cpu"
-            quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
-        return None if quota in ("max", "-1") else int(quota) / int(period)
-    except (OSError, ValueError, ZeroDivisionError):
-        return None
 
 
 def _numba(probe: str = PROBE, seconds: float = PROBE_SECONDS) -> dict[str, Any]:

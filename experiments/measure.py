@@ -1,61 +1,84 @@
 """The process of one cell: load, warm up, solve, tell how it ended. Started by `isolate` as ``python -m``.
 
-It imports what it runs and nothing else. Every checkpoint goes to the cell's curve as it happens, so that a
-process that is killed leaves its curve; how it ended is written at the end, whatever happened, by `main`.
+It imports what it runs and nothing else. Every checkpoint goes to the cell's curve as it happens, and what is known
+goes to ``outcome.json`` at each new stage, so that a process that is killed leaves its curve, its facts and the stage.
+How it ended is written last, whatever happened, by `main`.
 """
 
 import json
-import signal
+import os
 import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pianobench.results.store import Attempt
+from pianobench.results.attempt import Attempt
 
-WARMUP_STEPS = 2
+BLOCK = 4096  # rows of X that the accuracy is computed for at once
 
 
 @dataclass
 class Report:
-    """What is known so far; kept, with the stage that was reached, also when something fails."""
+    """What is known so far, written anew at each stage."""
 
+    attempt: Attempt
     stage: str = "start"
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def enter(self, stage: str) -> None:
+        """Begin a stage."""
+        self.stage = stage
+        self.write()
+
+    def write(self) -> None:
+        """Write what is known."""
+        self.attempt.write("outcome", {**self.facts, "stage": self.stage, "peak_bytes": _peak_bytes()})
+
+    def end(self, status: str, reason: str) -> None:
+        """Say how it ended."""
+        self.facts.update(status=status, reason=reason)
 
 
 def main(folder: str) -> None:
     """Run the cell whose ``spec.json`` lies in `folder`, and write ``outcome.json``."""
-    _die_with_parent()
     attempt = Attempt(Path(folder))
     spec = attempt.read("spec")
     if spec is None:
         raise FileNotFoundError(f"{folder} has no spec.json")
-    report = Report()
+    report = Report(attempt)
     try:
-        _measure(spec, attempt, report)
-    except MemoryError as error:
+        _measure(spec, report)
+    except BaseException as error:  # whatever it is, SystemExit too, a failed run is a row
         traceback.print_exc()
-        report.facts.update(status="out-of-memory", reason=f"{report.stage}: {str(error) or 'MemoryError'}")
-    except Exception as error:  # a failed run is a row
-        traceback.print_exc()
-        reason = f"{report.stage}: {type(error).__name__}: {error} ({_place(error)})"
-        report.facts.update(status="error", reason=reason)
-    report.facts["peak_bytes"] = _peak_bytes()
-    attempt.write("outcome", report.facts)
+        report.end(*_ending(error, report.stage))
+    report.write()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # not by returning, which would wait for threads that the solver has left behind
 
 
-def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
-    facts = report.facts
-    report.stage = "set-up of threads"
+def _ending(error: BaseException, stage: str) -> tuple[str, str]:
+    """Status and reason of a run that an exception ended."""
+    # Not isinstance: that needs a module whose import may be what has failed.
+    kind = type(error).__name__
+    if isinstance(error, MemoryError):
+        return "out-of-memory", f"{stage}: {str(error) or kind}"
+    if kind == "CouldNotStart":
+        return "breakdown", str(error)
+    if kind == "ContractBroken":
+        return "error", f"{stage}: {error}"
+    return "error", f"{stage}: {kind}: {error} ({_place(error)})"
+
+
+def _measure(spec: dict[str, Any], report: Report) -> None:
+    report.enter("setting up threads")
     import numpy as np
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    from pianobench.algorithms import solve, solver_refusal
     from pianobench.datasets import handover
-    from pianobench.experiments import solver_choice
 
     # The environment has set all pools before they were loaded; this catches libraries that do not read it.
     threadpool_limits(spec["threads"])
@@ -64,12 +87,12 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
 
         numba.set_num_threads(spec["threads"])
 
-    report.stage = "reading the data"
+    report.enter("reading the data")
     X, y = handover.read(Path(spec["data"]), spec["checksum"])
 
-    report.stage = "setting up the problem"
+    report.enter("setting up the problem")
     problem, lam = _problem(spec["problem"], X, y)
-    facts.update(
+    report.facts.update(
         n=problem.n,
         d=problem.d,
         m=problem.m,
@@ -78,62 +101,60 @@ def _measure(spec: dict[str, Any], attempt: Attempt, report: Report) -> None:
         lam=lam,
         lambda_max=float(problem.lambda_max),
     )
-    box: Any = None
-    if spec.get("black_box"):
-        from pianobench.experiments import black_box
 
-        box = black_box
-    solver = (box or solver_choice).make(spec["solver"], spec["solver_file"], spec["params"])
-    refusal = solver_refusal(solver, problem) if box is None else box.refusal(solver, problem)
+    report.enter("setting up the solver")
+    # A black box is asked the same questions as a solver of ours, by a module of its own, which is named and not
+    # imported: else it would be a part of every solver's key.
+    road = import_module("pianobench.experiments." + ("black_box" if spec.get("black_box") else "watched"))
+    solver = road.make(spec["solver"], spec["solver_file"], spec["params"])
+    refusal = road.refusal(solver, problem)
     if refusal is not None:
-        facts.update(status="skipped", reason=refusal)
+        report.end("skipped", refusal)
         return
 
+    entropy, spawn_key = spec["seed_words"]
+
     def rng() -> np.random.Generator:
-        entropy, spawn_key = spec["seed_words"]
         return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=spawn_key))
 
-    report.stage = "warm-up"
+    report.enter("warming up")
     began = time.perf_counter()
-    if box is None:
-        solve(solver, problem.tiny(), rng=rng(), tol=spec["tolerance"], max_steps=WARMUP_STEPS)
-    else:
-        box.warm(solver, problem, spec["threads"])
-    facts["warmup_seconds"] = time.perf_counter() - began
+    road.warm(solver, problem, spec["threads"])
+    report.facts["warmup_seconds"] = time.perf_counter() - began
 
-    report.stage = "solving"
-    with attempt.open_curve() as curve:
+    report.enter("solving")
+    before = problem.meter.total
+    with report.attempt.open_curve() as curve:
 
         def note(checkpoint: Any) -> None:
             curve.write(json.dumps(asdict(checkpoint), default=float) + "\n")
 
-        if box is None:
-            result = solve(
-                solver,
-                problem,
-                rng=rng(),
-                tol=spec["tolerance"],
-                max_steps=spec["max_steps"],
-                max_seconds=spec["max_seconds"],
-                on_checkpoint=note,
-            )
-        else:
-            result = box.solve(solver, problem, spec, rng(), note)
-    facts.update(
-        status=result.status,
-        reason=result.reason,
+        usage = _usage()
+        result = road.solve(solver, problem, spec, rng(), note)
+        report.facts.update(_difference(usage, _usage()))
+    spent = problem.meter.total
+    report.facts.update(
         steps=int(result.steps),
         setup_seconds=float(result.setup_seconds),
         seconds=float(result.seconds),
         **_observed_threads(),
     )
-    if not np.all(np.isfinite(result.W)) and result.status not in ("diverged", "breakdown"):
-        facts.update(status="diverged", reason=f"the returned weights are not finite (the loop said {result.status})")
-    if spec.get("test") and np.all(np.isfinite(result.W)):
-        report.stage = "scoring held-out samples"
-        from pianobench.experiments import held_out
-
-        facts.update(held_out.evaluate(problem, result.W, Path(spec["test"]["data"]), spec["test"]["checksum"]))
+    if not spec.get("black_box"):  # whose seconds are those of one fit, and whose work is not known
+        report.facts.update(
+            evaluation_seconds=report.facts["wall_seconds"] - float(result.seconds),
+            rows_read=spent.rows - before.rows,
+            flops=spent.flops - before.flops,
+            bytes_moved=spent.bytes - before.bytes,
+        )
+    finite = bool(np.all(np.isfinite(result.W)))
+    if finite or result.status in ("diverged", "breakdown"):
+        report.end(result.status, result.reason)
+    else:
+        report.end("diverged", f"the returned weights are not finite (the loop said {result.status})")
+    if finite:
+        report.enter("scoring the weights")
+        report.facts["accuracy"] = _accuracy(problem, X, y, result.W)
+        report.facts.update(_held_out(problem, result.W, spec.get("test")))
 
 
 def _problem(choice: dict[str, Any], X: Any, y: Any) -> tuple[Any, float | None]:
@@ -153,12 +174,50 @@ def _problem(choice: dict[str, Any], X: Any, y: Any) -> tuple[Any, float | None]
     return Problem(X, y, penalty=penalty, **rest), lam
 
 
+def _accuracy(problem: Any, X: Any, y: Any, W: Any) -> float:
+    """Share of the samples whose largest score is that of their class; off the clock."""
+    coef, b = problem.to_user(W)
+    right = 0
+    for start in range(0, problem.n, BLOCK):
+        rows = slice(start, start + BLOCK)
+        right += int((problem.decode((X[rows] @ coef.T + b).argmax(axis=1)) == y[rows]).sum())
+    return float(right / problem.n)
+
+
+def _held_out(problem: Any, W: Any, test: dict[str, Any] | None) -> dict[str, float]:
+    """Scores on held-out samples, if there are any."""
+    if test is None:
+        return {}
+    from pianobench.experiments import held_out
+
+    return held_out.evaluate(problem, W, Path(test["data"]), test["checksum"])
+
+
+def _usage() -> dict[str, float]:
+    """Wall and processor time, and how often another process took the core, so far."""
+    usage = {"wall_seconds": time.perf_counter(), "cpu_seconds": time.process_time()}
+    if sys.platform != "win32":
+        import resource
+
+        usage["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    return usage
+
+
+def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    return {name: after[name] - value for name, value in before.items()}
+
+
 def _observed_threads() -> dict[str, Any]:
     """What the pools say after the run, against what was asked of them."""
     from threadpoolctl import threadpool_info
 
     pools = [
-        {"pool": pool["internal_api"], "version": pool["version"], "threads": pool["num_threads"]}
+        {
+            "pool": pool["internal_api"],
+            "version": pool["version"],
+            "kernel": pool.get("architecture"),
+            "threads": pool["num_threads"],
+        }
         for pool in threadpool_info()
     ]
     if "numba" in sys.modules:
@@ -169,7 +228,7 @@ def _observed_threads() -> dict[str, Any]:
             layer = numba.threading_layer()  # type: ignore[attr-defined]
         except ValueError:  # nothing ran in parallel
             layer = "not started"
-        pools.append({"pool": "numba", "version": layer, "threads": numba.get_num_threads()})
+        pools.append({"pool": "numba", "version": layer, "kernel": None, "threads": numba.get_num_threads()})
     most = max((int(pool["threads"]) for pool in pools), default=1)
     return {"threads_observed": most, "thread_pools": json.dumps(pools)}
 
@@ -190,15 +249,6 @@ def _place(error: BaseException) -> str:
     """File and line where an exception came from."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "unknown place"
-
-
-def _die_with_parent() -> None:
-    """On Linux: be killed when the parent is, so that a killed suite leaves no process that works on."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_death_signal = 1
-        ctypes.CDLL(None, use_errno=True).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,42 @@
-"""Where numbers come from: code, versions, machine. No names of users, hosts or folders."""
+"""Where numbers come from: code, versions, settings, what is minimised. No names of users, hosts or folders."""
 
+import hashlib
 import importlib.metadata
 import os
 import platform
 import subprocess
-import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pianobench.experiments.environment import available_cores
+from pianobench.experiments import environment, machine
 
 # What a numerical result can depend on; these are in the key of a cell, all others only in the manifest.
 DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
-_RECORDED = (*DECISIVE, "llvmlite", "pandas", "pyarrow", "matplotlib", "pydantic", "threadpoolctl", "psutil")
+
+OBJECTIVE = {
+    "loss": "softmax cross-entropy, a sum over the samples and not a mean",
+    "parametrisation": "full: a column of weights for each class, no reference class",
+    "penalty": "in user units, added to that sum as it is; none on the intercept",
+    "start": "all weights 0",
+    "stopping": "certified relative gap (F − L)/F ≤ tolerance at a checkpoint, or the cell's budget",
+    "step_length": "each method's own; no Lipschitz constant is given to any",
+    "judged_in": "float64, at the point that the method returned",
+}
 
 
 @dataclass(frozen=True)
 class Commit:
-    """State of the code: commit hash (or why there is none), and whether files have changed since."""
+    """State of the code: commit hash (or why there is none), and the hash of what has changed since, or ""."""
 
     name: str
-    changed: bool
+    difference: str
 
     def __str__(self) -> str:
-        return self.name + ("+" if self.changed else "")
+        return self.name + ("+" if self.difference else "")
 
 
 def now() -> str:
@@ -43,10 +53,22 @@ def commit() -> Commit:
     """
     here = Path(__file__).resolve()
     if _git(here.parent, "ls-files", "--error-unmatch", here.name) is None:
-        return Commit(f"release {importlib.metadata.version('pianobench')}", changed=False)
+        return Commit(f"release {importlib.metadata.version('pianobench')}", "")
     name = _git(here.parent, "rev-parse", "HEAD")
-    changes = _git(here.parent, "status", "--porcelain", "--", ":/*.py", ":/*.toml")
-    return Commit(name or "no commit yet", changed=bool(changes))
+    return Commit(name or "no commit yet", _difference(here.parent))
+
+
+def _difference(folder: Path) -> str:
+    """Hash of all Python and TOML files that differ from the commit, new ones included; "" if none does."""
+    kinds = ("--", ":/*.py", ":/*.toml")
+    top = Path(_git(folder, "rev-parse", "--show-toplevel") or folder)
+    new = (_git(top, "ls-files", "--others", "--exclude-standard", *kinds) or "").splitlines()
+    texts = [_git(top, "diff", "HEAD", *kinds) or "", *(f"{name} {_digest_of(top / name)}" for name in sorted(new))]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest() if any(texts) else ""
+
+
+def _digest_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "gone"
 
 
 def _git(folder: Path, *words: str) -> str | None:
@@ -56,6 +78,7 @@ def _git(folder: Path, *words: str) -> str | None:
             cwd=folder,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=10,
             check=True,
             stdin=subprocess.DEVNULL,
@@ -67,8 +90,22 @@ def _git(folder: Path, *words: str) -> str | None:
 
 @cache
 def decisive_versions() -> dict[str, str]:
-    """Versions that enter the key of a cell."""
+    """Versions that enter the key of every cell."""
     return {"python": platform.python_version(), **{name: _version(name) for name in DECISIVE}}
+
+
+def versions_of(modules: Iterable[str]) -> dict[str, str]:
+    """Versions of the distributions that top-level modules come from, for the key of a solver that imports them."""
+    return {name: version for module in modules for name, version in _distributions(module)}
+
+
+@cache
+def _distributions(module: str) -> list[tuple[str, str]]:
+    version = _version(module)
+    if version != "absent":
+        return [(module, version)]
+    names = importlib.metadata.packages_distributions().get(module, ())
+    return [(name, _version(name)) for name in sorted(set(names))] or [(module, "absent")]
 
 
 def _version(distribution: str) -> str:
@@ -78,54 +115,46 @@ def _version(distribution: str) -> str:
         return "absent"
 
 
-@cache
-def machine() -> str:
-    """CPU model and the cores that may be used, in one line."""
-    cores = available_cores()
-    return f"{_cpu_model()}, {cores} core{'s' if cores != 1 else ''}"
-
-
-def _cpu_model() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        for line in cpuinfo.read_text("utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+def _installed() -> dict[str, str]:
+    """Every distribution of this environment with its version."""
+    found = {d.metadata["Name"].lower(): d.version for d in importlib.metadata.distributions()}
+    return dict(sorted(found.items()))
 
 
 def describe(experiment: str, command: list[str]) -> dict[str, Any]:
     """Manifest of a run, as far as it is known before the first cell."""
-    import psutil
-
+    installed = _installed()
+    lines = "\n".join(f"{name}=={version}" for name, version in installed.items())
     return {
         "experiment": experiment,
-        "command": command,
+        "command": [word.replace(str(Path.home()), "~") for word in command],
         "started_at": now(),
         "commit": commit().name,
-        "changed_since_commit": commit().changed,
+        "changed_since_commit": bool(commit().difference),
+        "difference_sha256": commit().difference or None,
         "pianobench": _version("pianobench"),
-        "versions": {
-            "python": sys.version.split()[0],
-            "implementation": platform.python_implementation(),
-            **{name: _version(name) for name in _RECORDED},
-        },
-        "machine": {
-            "cpu": _cpu_model(),
-            "architecture": platform.machine(),
-            "cores_usable": available_cores(),
-            "cores_physical": psutil.cpu_count(logical=False),
-            "cores_logical": psutil.cpu_count(),
-            "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-            "os": f"{platform.system()} {platform.release()}",
-            "load_before": _load(),
-        },
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "versions": installed,
+        "versions_sha256": hashlib.sha256(lines.encode()).hexdigest(),
+        "machine": machine.describe(),
+        "load_before": machine.load(),
+        "numba": _numba(),
         "blas": blas(),
+        "settings": environment.settings(),
+        "compiled_kernels": environment.compiled_kernels().name,
+        "objective": OBJECTIVE,
     }
 
 
-def _load() -> list[float] | None:
-    return [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None
+def _numba() -> dict[str, str]:
+    """The processor that Numba compiles for; the threading layer in force is in each row's thread_pools."""
+    import llvmlite.binding
+
+    features = sorted(name for name, on in llvmlite.binding.get_host_cpu_features().items() if on)
+    return {
+        "cpu": os.environ.get("NUMBA_CPU_NAME") or llvmlite.binding.get_host_cpu_name(),
+        "features": os.environ.get("NUMBA_CPU_FEATURES") or " ".join(features),
+    }
 
 
 def blas() -> list[dict[str, Any]]:

@@ -1,7 +1,10 @@
 """The suite: every requested cell ends as a row, measured now or taken from the store."""
 
+import os
+import random
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +12,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pianobench.experiments import isolate, provenance
+from pianobench.experiments import isolate, machine, noise, provenance
 from pianobench.experiments.cells import Cell
+from pianobench.experiments.guard import Guard
+from pianobench.results import lock
 from pianobench.results.schema import FAILED, SCHEMA_VERSION
 from pianobench.results.store import Attempt, Store
 
@@ -19,7 +24,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows and curves of a suite, in the order of its cells."""
+    """Rows and curves of a suite, in the order in which its cells were asked for."""
 
     rows: list[Row]
     curves: list[Row]
@@ -36,14 +41,16 @@ def run(
     store: Store,
     data: Mapping[str, Path],
     *,
+    order_seed: int | None = None,
     on_start: Callable[[Cell], None] | None = None,
     on_row: Callable[[Row], None] | None = None,
+    on_wait: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Run the cells one after another; a timing run leaves the machine to one process at a time.
 
     A cell that the store holds with the same key is not run again: its row keeps the date and commit of its
-    measurement and is marked as reused. After Ctrl-C or SIGTERM the running process is killed, and every cell
-    that is left gets a row that says so.
+    measurement and is marked as reused. Suites on the same store take turns, cell by cell. After Ctrl-C or
+    SIGTERM the running process is killed, and every cell that is left gets a row that says so.
 
     Parameters
     ----------
@@ -53,63 +60,107 @@ def run(
         Where it is kept.
     data : mapping
         Folder of the arrays for each checksum.
-    on_start, on_row : callable
-        Told of each cell that starts, and of each row.
+    order_seed : int, optional
+        Seed of the random order: all first repeats, then all second ones, each time shuffled, so that a drift
+        of the machine does not always meet the same method. Without it the order is the given one.
+    on_start, on_row, on_wait : callable, optional
+        Told of each cell that starts, of each row, and of another suite on this store that is waited for.
+
+    Raises
+    ------
+    OSError
+        The store cannot be written. What was measured before stays.
     """
-    rows: list[Row] = []
-    curves: list[Row] = []
-    with _interruption() as interrupted:
-        for cell in cells:
-            held = store.finished(cell.key)
-            if held is not None:
-                row, curve = _reuse(cell, held)
-            elif interrupted():
-                row, curve = _not_started(cell), []
-            else:
-                if on_start is not None:
-                    on_start(cell)
-                row, curve = _measure(cell, store, data[cell.problem.checksum], interrupted)
-            rows.append(row)
-            curves.extend({"key": cell.key, **point} for point in curve)
+    done: dict[int, tuple[Row, list[Row]]] = {}
+    with Guard() as guard, _interruption() as interrupted:
+        for i in _order(cells, order_seed):
+            turn = _Turn(cells[i], store, guard, interrupted, on_start, on_wait)
+            done[i] = turn.take(data[cells[i].problem.checksum])
             if on_row is not None:
-                on_row(row)
+                on_row(done[i][0])
         stopped = interrupted()
+    rows = [done[i][0] for i in range(len(cells))]
+    curves = [{"key": cell.key, **point} for i, cell in enumerate(cells) for point in done[i][1]]
     return Outcome(rows, curves, stopped)
 
 
-def _measure(cell: Cell, store: Store, data: Path, interrupted: Callable[[], bool]) -> tuple[Row, list[Row]]:
-    attempt = store.new_attempt(cell.key)
-    origin = _origin()
-    measured = isolate.run(cell, attempt, str(data.resolve()), interrupted)
-    attempt.write("row", {**cell.columns(), **measured, **origin})
-    return _row(cell, attempt, reused=False), attempt.curve()
+def _order(cells: Sequence[Cell], seed: int | None) -> list[int]:
+    order = list(range(len(cells)))
+    if seed is not None:
+        random.Random(seed).shuffle(order)
+        order.sort(key=lambda i: cells[i].repeat)
+    return order
 
 
-def _reuse(cell: Cell, attempt: Attempt) -> tuple[Row, list[Row]]:
-    return _row(cell, attempt, reused=True), attempt.curve()
+@dataclass(frozen=True)
+class _Turn:
+    """One cell's turn in a suite."""
 
+    cell: Cell
+    store: Store
+    guard: Guard
+    interrupted: Callable[[], bool]
+    on_start: Callable[[Cell], None] | None
+    on_wait: Callable[[str], None] | None
 
-def _row(cell: Cell, attempt: Attempt, *, reused: bool) -> Row:
-    """Row of a closed cell; its names come from the request, as one key may serve two experiments."""
-    return {**(attempt.read("row") or {}), **cell.columns_that_name(), "reused": reused}
+    def take(self, data: Path) -> tuple[Row, list[Row]]:
+        """Row and curve of the cell: from the store, or measured."""
+        held = self.store.finished(self.cell.key)
+        if held is None and not self.interrupted():
+            with lock.held(self.store.lock, f"process {os.getpid()} since {provenance.now()}", self._waiter()) as ours:
+                held = self.store.finished(self.cell.key)  # the suite that was waited for may have measured it
+                if ours and held is None:
+                    return self._measure(data)
+        if held is not None:
+            return self._row(held, reused=True), held.curve()
+        return self._not_started(), []
 
+    def _waiter(self) -> Callable[[str], bool]:
+        named: set[str] = set()
 
-def _not_started(cell: Cell) -> Row:
-    return {
-        **cell.columns(),
-        **_origin(),
-        "status": "interrupted",
-        "reason": "not started: the suite was interrupted before",
-        "reused": False,
-        "schema": SCHEMA_VERSION,
-    }
+        def wait(holder: str) -> bool:
+            if holder not in named:
+                named.add(holder)
+                if self.on_wait is not None:
+                    self.on_wait(holder)
+            time.sleep(isolate.POLL_SECONDS)
+            return not self.interrupted()
+
+        return wait
+
+    def _measure(self, data: Path) -> tuple[Row, list[Row]]:
+        if self.on_start is not None:
+            self.on_start(self.cell)
+        self.guard.start()
+        earlier = self.store.history(self.cell.key)
+        attempt = self.store.new_attempt(self.cell.key)
+        row = {**self.cell.columns(), **_origin(), "earlier": earlier, "load_before": machine.load()}
+        row |= isolate.run(self.cell, attempt, str(data.resolve()), self.guard.mark, self.interrupted)
+        row["load_after"] = machine.load()
+        attempt.write("row", {**row, "disturbed": noise.signs(row)})
+        return self._row(attempt, reused=False), attempt.curve()
+
+    def _row(self, attempt: Attempt, *, reused: bool) -> Row:
+        """Row of a closed cell; its names come from the request, as one key may serve two experiments."""
+        return {**(attempt.row() or {}), **self.cell.columns_that_name(), "reused": reused}
+
+    def _not_started(self) -> Row:
+        return {
+            **self.cell.columns(),
+            **_origin(),
+            "status": "interrupted",
+            "reason": "not started: the suite was interrupted before",
+            "reused": False,
+            "checkpoints": 0,
+            "schema": SCHEMA_VERSION,
+        }
 
 
 def _origin() -> Row:
     return {
         "measured_at": provenance.now(),
         "commit": str(provenance.commit()),
-        "machine": provenance.machine(),
+        "machine": machine.machine(),
     }
 
 

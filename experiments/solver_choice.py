@@ -37,7 +37,8 @@ class Chosen:
         Its name in the literature, or that of its class.
     file : str or None
         Path of somebody's own file.
-    solver : Solver
+    solver : Solver or None
+        None for a class in somebody's own file, which is made elsewhere.
     texts : dict
         Sources that decide what it does.
     """
@@ -51,6 +52,8 @@ class Chosen:
 
 def choose(key: str, params: dict[str, Any], folder: Path, stop: Iterable[str] = ()) -> Chosen:
     """The solver that a configuration in `folder` means, made once so that its mistakes show now.
+
+    A class in somebody's own file is made in another process.
 
     Parameters
     ----------
@@ -69,16 +72,21 @@ def choose(key: str, params: dict[str, Any], folder: Path, stop: Iterable[str] =
         As of `make`.
     """
     from pianobench.algorithms import SOLVERS
-    from pianobench.experiments import plugins
+    from pianobench.experiments import plugins, probe
 
     stop = tuple(stop)
     file, _, name = key.rpartition(":")
     if file:
         path = (folder / file).resolve()
-        solver = make(key, str(path), params)
-        text = path.read_bytes()
-        texts = {"": text, **sources.closure(sources.imports(text, ""), stop)}
-        return Chosen(f"{path.name}:{name}" if Path(file).is_absolute() else key, name, str(path), solver, texts)
+        _look(path)
+        probe.ask(key, str(path), params)
+        try:
+            texts = sources.beside(path)
+        except SyntaxError as error:  # the probe has not told it: the file ends the process before
+            raise ValueError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+        imported = {module for text in texts.values() for module in sources.imports(text, "")}
+        title = f"{path.name}:{name}" if Path(file).is_absolute() else key
+        return Chosen(title, name, str(path), None, texts | sources.closure(imported, stop))
     solver = make(key, None, params)
     if key in SOLVERS:
         return Chosen(key, SOLVERS[key].title, None, solver, sources.closure([type(solver).__module__], stop))
@@ -186,15 +194,20 @@ def _check(cls: type[Any], params: dict[str, Any]) -> None:
 _KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
 
-def _module(path: Path) -> Any:
+def _look(path: Path) -> None:
     if not path.is_file():
         raise ValueError(f"there is no file {path.name}: a path is relative to the configuration's folder, or to yours")
+
+
+def _module(path: Path) -> Any:
+    _look(path)
     name = f"_pianobench_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ValueError(f"{path.name} is not a Python file: its name should end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up by name
+    sys.path.append(str(path.parent))  # for the files beside it; last, so that they hide nothing
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -8,6 +8,7 @@ else every solver would depend on the registry, and through it on every other so
 import ast
 import fnmatch
 import hashlib
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -79,8 +80,42 @@ def imports(text: bytes, package: str) -> set[str]:
     package : str
         Package that relative imports start from.
     """
+    return {name for name in _imported(text, package) if source(name)}
+
+
+def beside(path: Path) -> dict[str, bytes]:
+    """Sources of a user's file and of the files and packages beside it that it imports, by relative path.
+
+    Raises
+    ------
+    SyntaxError
+        If one of them is not Python; its `filename` says which.
+    """
+    found: dict[str, bytes] = {}
+    waiting = [path]
+    while waiting:
+        file = waiting.pop()
+        name = file.relative_to(path.parent).as_posix()
+        if name in found:
+            continue
+        found[name] = file.read_bytes()
+        for imported in _imported(found[name], "", name):
+            first = path.parent / imported.partition(".")[0]
+            waiting.extend(p for p in (first.with_name(first.name + ".py"), *first.rglob("*.py")) if p.is_file())
+    return found
+
+
+def outside(texts: Mapping[str, bytes]) -> set[str]:
+    """Top-level names of the packages that source texts import from elsewhere: not Python's, ours, or beside."""
+    first = {name.partition(".")[0] for text in texts.values() for name in _imported(text, "")}
+    near = {name.partition("/")[0].removesuffix(".py") for name in texts}
+    return {name for name in first if name} - set(sys.stdlib_module_names) - near - {ROOT}
+
+
+def _imported(text: bytes, package: str, filename: str = "<source>") -> set[str]:
+    """Names of modules in a text's import statements; of relative ones only where a package is given."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(text)]
+    waiting: list[ast.AST] = [ast.parse(text, filename)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
@@ -97,7 +132,7 @@ def imports(text: bytes, package: str) -> set[str]:
                 submodule = f"{parent}.{alias.name}"
                 found.add(submodule if source(submodule) else parent)
         waiting.extend(ast.iter_child_nodes(node))
-    return {name for name in found if source(name)}
+    return found
 
 
 def digest(sources: Mapping[str, bytes]) -> str:

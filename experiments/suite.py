@@ -1,18 +1,23 @@
 """One experiment from its configuration to tables and figures."""
 
 import fnmatch
+import hashlib
+import secrets
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pianobench.datasets import Dataset, handover
 from pianobench.experiments import config as configuration
-from pianobench.experiments import data_choice, provenance, runner
+from pianobench.experiments import data_choice, machine, provenance, runner
 from pianobench.experiments.cells import Cell, expand
 from pianobench.experiments.environment import available_cores
 from pianobench.experiments.mistakes import UserMistake
-from pianobench.results.store import Store, Tables, run_name
+from pianobench.results.store import Store, StoreError, Tables, run_name
 
 MOST_THREADS_A_CORE = 8
 
@@ -105,28 +110,66 @@ def select(cells: Sequence[Cell], pattern: str) -> list[Cell]:
     return chosen
 
 
+def say_waiting(holder: str) -> None:
+    """Say whom a suite waits for, on standard error, as this may take long."""
+    print(f"waiting: {holder} is measuring in this store", file=sys.stderr, flush=True)
+
+
 def execute(
     plan: Plan,
     store: Store,
     command: list[str],
     on_start: Callable[[Cell], None],
     on_row: Callable[[dict[str, Any]], None],
+    on_wait: Callable[[str], None] = say_waiting,
 ) -> tuple[Path, runner.Outcome]:
-    """Run the cells of a plan and store tables and manifest; return the run's folder and the outcome."""
+    """Run the cells of a plan and store tables and manifest; return the run's folder and the outcome.
+
+    Raises
+    ------
+    StoreError
+        If the store cannot be written, as on a full disk. What was measured before stays, and is reused.
+    """
+    try:
+        return _execute(plan, store, command, on_start, on_row, on_wait)
+    except OSError as error:
+        raise StoreError(
+            f"{store.root} cannot be written: {error.strerror or error}. The cells that had ended are kept: "
+            "make room there, or give another folder, and start again"
+        ) from error
+
+
+def _execute(
+    plan: Plan,
+    store: Store,
+    command: list[str],
+    on_start: Callable[[Cell], None],
+    on_row: Callable[[dict[str, Any]], None],
+    on_wait: Callable[[str], None],
+) -> tuple[Path, runner.Outcome]:
     manifest = provenance.describe(plan.experiment, command)
     needed = {cell.problem.dataset for cell in plan.cells}
     data = {d.checksum: handover.write(d, store.data) for d in plan.datasets.values() if d.name in needed}
-    outcome = runner.run(plan.cells, store, data, on_start=on_start, on_row=on_row)
+    order_seed = secrets.randbits(32)
+    outcome = runner.run(
+        plan.cells, store, data, order_seed=order_seed, on_start=on_start, on_row=on_row, on_wait=on_wait
+    )
     manifest |= {
         "title": plan.title,
         "ended_at": provenance.now(),
+        "load_after": machine.load(),
         "interrupted": outcome.interrupted,
+        "config_sha256": hashlib.sha256(plan.config_text.encode()).hexdigest(),
+        "order_seed": order_seed,
         "datasets": {
             name: {
                 "n": dataset.n,
                 "d": dataset.d,
                 "m": dataset.m,
                 "checksum": dataset.checksum,
+                "nonzeros": int(np.count_nonzero(dataset.X) if isinstance(dataset.X, np.ndarray) else dataset.X.nnz),
+                "dtype": str(dataset.X.dtype),
+                "layout": "dense, C order" if isinstance(dataset.X, np.ndarray) else "csr",
                 "origin": dataset.origin,
                 "licence": dataset.licence,
                 "preprocessing": dataset.preprocessing,

@@ -4,31 +4,32 @@ Layout below the root (``results/runs`` by default)::
 
     cells/<key>/<attempt>/   spec.json, curve.jsonl, outcome.json, log.txt, row.json   one process each
     data/<checksum>/         arrays for the processes
+    measuring.lock           held while a cell is measured: two suites on one store take turns
     <run>/                   rows.parquet, curves.parquet, manifest.json, config.toml, figures
 
 No result is ever overwritten: a cell that is measured again gets a new attempt, a suite that runs again a new
 run. A file is whole or absent (written beside its place, synced, renamed), except `curve.jsonl`, which grows
-line by line so that a killed process keeps its curve; its reader drops a torn last line.
+line by line so that a killed process keeps its curve; its reader drops a torn last line. An attempt that a
+failing disk has damaged counts as none: the cell is measured again, and its row says after what.
 """
 
+import io
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
+from typing import TYPE_CHECKING, Any
 
+from pianobench.results.attempt import Attempt, StoreError, write_atomically
 from pianobench.results.schema import CURVES, FINISHED, ROWS, SCHEMA_VERSION, frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["DEFAULT_ROOT", "Attempt", "Store", "StoreError", "Tables", "load", "run_name", "write_atomically"]
+
 DEFAULT_ROOT = Path("results") / "runs"
-
-
-class StoreError(ValueError):
-    """A run cannot be read: it does not exist, or its files are not what they should be."""
 
 
 @dataclass(frozen=True)
@@ -38,50 +39,6 @@ class Tables:
     rows: "pd.DataFrame"
     curves: "pd.DataFrame"
     manifest: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """Folder of one process of one cell."""
-
-    folder: Path
-
-    def open_log(self) -> BinaryIO:
-        """File for the process's output."""
-        return open(self.folder / "log.txt", "wb")
-
-    def last_words(self) -> str:
-        """Last line of the process's output."""
-        lines = (self.folder / "log.txt").read_text("utf-8", errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
-
-    def write(self, name: str, record: Mapping[str, Any]) -> None:
-        """Write ``name.json`` at once and whole."""
-        write_atomically(self.folder / f"{name}.json", (json.dumps(record, indent=1) + "\n").encode())
-
-    def read(self, name: str) -> dict[str, Any] | None:
-        """Content of ``name.json``, or None if it was never written."""
-        path = self.folder / f"{name}.json"
-        return json.loads(path.read_text("utf-8")) if path.is_file() else None
-
-    def open_curve(self) -> TextIO:
-        """The curve's file for appending; each line reaches the operating system as it is written."""
-        return open(self.folder / "curve.jsonl", "a", buffering=1, encoding="utf-8")
-
-    def curve(self) -> list[dict[str, Any]]:
-        """All checkpoints, in order; a last line that was cut by a kill is left out."""
-        path = self.folder / "curve.jsonl"
-        if not path.is_file():
-            return []
-        # A complete file ends with a newline: what comes after the last one is empty, or torn.
-        whole = path.read_text("utf-8", errors="replace").split("\n")[:-1]
-        points = []
-        for number, line in enumerate(whole, 1):
-            try:
-                points.append(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise StoreError(f"{path}, line {number}: not JSON ({error.msg})") from error
-        return points
 
 
 class Store:
@@ -101,11 +58,16 @@ class Store:
         """Folder of the arrays."""
         return self.root / "data"
 
+    @property
+    def lock(self) -> Path:
+        """File of the lock that is held while a cell is measured."""
+        return self.root / "measuring.lock"
+
     def new_attempt(self, key: str) -> Attempt:
         """A fresh folder for a process of this cell. Two suites on one store never get the same one."""
         cell = self.root / "cells" / key
         cell.mkdir(parents=True, exist_ok=True)
-        number = 1 + max((int(p.name) for p in cell.iterdir() if p.name.isdigit()), default=0)
+        number = 1 + max((int(attempt.folder.name) for attempt in self.attempts(key)), default=0)
         while True:
             try:
                 (cell / f"{number:03d}").mkdir()
@@ -114,15 +76,27 @@ class Store:
             else:
                 return Attempt(cell / f"{number:03d}")
 
-    def finished(self, key: str) -> Attempt | None:
-        """Newest attempt of this cell whose row says something about the method, or None."""
+    def attempts(self, key: str) -> list[Attempt]:
+        """All attempts of this cell, oldest first."""
         cell = self.root / "cells" / key
-        attempts = sorted(cell.iterdir(), reverse=True) if cell.is_dir() else []
-        for folder in attempts:
-            row = Attempt(folder).read("row")
+        folders = [path for path in cell.iterdir() if path.name.isdigit()] if cell.is_dir() else []
+        return [Attempt(folder) for folder in sorted(folders, key=lambda path: int(path.name))]
+
+    def finished(self, key: str) -> Attempt | None:
+        """Newest whole attempt of this cell whose row says something about the method, or None."""
+        for attempt in reversed(self.attempts(key)):
+            try:
+                row = attempt.row()
+            except StoreError:
+                continue
             if row is not None and row["status"] in FINISHED and row["schema"] == SCHEMA_VERSION:
-                return Attempt(folder)
+                return attempt
         return None
+
+    def history(self, key: str) -> str | None:
+        """How the attempts of this cell have ended so far, in one line, or None if there are none."""
+        endings = [f"{attempt.folder.name} {attempt.ending()}" for attempt in self.attempts(key)]
+        return ", ".join(endings) or None
 
     def save_run(
         self,
@@ -133,6 +107,7 @@ class Store:
         config: str,
     ) -> Path:
         """Write the tables of a suite; return the run's folder, whose name gets a number if it is taken."""
+        tables = {"rows": frame(rows, ROWS), "curves": frame(curves, CURVES)}
         folder = self.root / name
         number = 1
         self.root.mkdir(parents=True, exist_ok=True)
@@ -144,8 +119,8 @@ class Store:
                 number += 1
                 folder = self.root / f"{name}-{number}"
         write_atomically(folder / "config.toml", config.encode())
-        _write_parquet(folder / "rows.parquet", frame(rows, ROWS))
-        _write_parquet(folder / "curves.parquet", frame(curves, CURVES))
+        for title, table in tables.items():
+            write_atomically(folder / f"{title}.parquet", _parquet(table))
         # Last: a folder with a manifest is complete.
         whole = {"schema": SCHEMA_VERSION, **manifest}
         write_atomically(folder / "manifest.json", (json.dumps(whole, indent=1) + "\n").encode())
@@ -179,22 +154,32 @@ def load(run: str | Path, root: Path = DEFAULT_ROOT) -> Tables:
     Raises
     ------
     StoreError
-        If there is no such run, or it was written by another version of the schema.
+        If there is no such run, it was written by another version of the schema, or a file is damaged.
     """
-    import pandas as pd
-
     folder = Store(root).folder(run)
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    except ValueError as error:
+        raise StoreError(f"{folder.name}/manifest.json is damaged: {error}; {_AGAIN}") from error
     if manifest.get("schema") != SCHEMA_VERSION:
         raise StoreError(
             f"{folder.name} has schema {manifest.get('schema')}, this version reads {SCHEMA_VERSION}: "
             "use the pianobench that wrote it, or run it again"
         )
-    return Tables(
-        rows=pd.read_parquet(folder / "rows.parquet"),
-        curves=pd.read_parquet(folder / "curves.parquet"),
-        manifest=manifest,
-    )
+    return Tables(_table(folder / "rows.parquet"), _table(folder / "curves.parquet"), manifest)
+
+
+_AGAIN = "run the configuration again, its cells are kept and will be reused"
+
+
+def _table(path: Path) -> "pd.DataFrame":
+    import pandas as pd
+    from pyarrow import ArrowException
+
+    try:
+        return pd.read_parquet(path)
+    except (ArrowException, OSError) as error:
+        raise StoreError(f"{path.parent.name}/{path.name} is damaged: {error}; {_AGAIN}") from error
 
 
 def run_name(experiment: str, moment: str) -> str:
@@ -202,19 +187,7 @@ def run_name(experiment: str, moment: str) -> str:
     return f"{experiment}-{re.sub(r'[^0-9TZ]', '', moment)}"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is either the old one or the new one, never half, even if the machine stops."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(part, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(part, path)
-
-
-def _write_parquet(path: Path, table: "pd.DataFrame") -> None:
-    import io
-
+def _parquet(table: "pd.DataFrame") -> bytes:
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
-    write_atomically(path, buffer.getvalue())
+    return buffer.getvalue()

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from pianobench.experiments import noise
 from pianobench.experiments.cells import Cell
 from pianobench.experiments.claims import ledger, standing
 from pianobench.results.schema import FINISHED
@@ -43,6 +44,8 @@ class Progress:
             text = f"[{self.number}/{self.total}] {row['label']}: {text}"
         if row["reused"]:
             text += f", measured {row['measured_at'][:10]}"
+        elif row.get("earlier"):
+            text += f" (measured again; before: {row['earlier']})"
         print(text, file=sys.stderr, flush=True)
 
 
@@ -105,6 +108,9 @@ def outcome(tables: Tables, folder: Path, figures: Sequence[Path], with_claims: 
                 highlight=False,
                 markup=False,
             )
+    noisy = noise.summary(tables.rows)
+    if noisy:
+        out.print(noisy, style="bold", highlight=False)
     out.print(
         "PIANO here is our derivation: the paper's own update and figures were not available.",
         highlight=False,

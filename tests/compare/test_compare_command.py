@@ -137,7 +137,7 @@ def test_a_failed_run_is_exit_code_one_and_a_dry_run_runs_nothing(tmp_path: Path
     assert not (tmp_path / "results").exists()
     done = compare(*words, "--quiet", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert "failed: Mine: error: warm-up: RuntimeError: planted" in " ".join(done.stdout.split())
+    assert "failed: Mine: error: warming up: RuntimeError: planted" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,8 @@ def test_a_run_prints_table_reasons_and_files(folder: Path) -> None:
     assert "skipped" in text
     assert "not l1" in text
     assert "our derivation" in text
-    assert "[1/2] iris/l2:0.5max/lbfgs/seed0/threads1 … converged" in (folder / "stderr.txt").read_text()
+    told = (folder / "stderr.txt").read_text()
+    assert re.search(r"^\[[12]/2\] iris/l2:0.5max/lbfgs/seed0/threads1 … converged", told, re.MULTILINE)
 
 
 def test_a_run_leaves_tables_figures_and_manifest(folder: Path) -> None:
@@ -199,7 +200,7 @@ def test_a_failed_cell_is_exit_code_one_and_the_others_have_rows(tmp_path: Path)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_suite_leaves_rows_for_all(tmp_path: Path, number: signal.Signals) -> None:
     shutil.copy(HERE / "planted.py", tmp_path)
-    text = TINY.replace('key = "lbfgs"', 'key = "planted.py:Hangs"\n[[solvers]]\nkey = "lbfgs"')
+    text = TINY.replace('key = "lbfgs"', 'key = "planted.py:HangsInC"\n[[solvers]]\nkey = "lbfgs"')
     (tmp_path / "mine.toml").write_text(text)
     suite = subprocess.Popen(
         [*COMMAND, "run", "mine.toml", "--only", "l2:", "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
@@ -214,10 +215,11 @@ def test_an_interrupted_suite_leaves_rows_for_all(tmp_path: Path, number: signal
     finally:
         suite.kill()
     assert suite.returncode == 130
-    rows = json.loads(text)["rows"]
-    assert [row["status"] for row in rows] == ["interrupted", "interrupted"]
-    assert "after the start of this process" in rows[0]["reason"]
-    assert "not started" in rows[1]["reason"]
+    hanging, other = json.loads(text)["rows"]
+    assert hanging["status"] == "interrupted"
+    assert "after the start of this process" in hanging["reason"]
+    # The order is random: the other one came before, or not at all.
+    assert other["status"] == "converged" or "not started" in other["reason"]
     assert load("latest", tmp_path / "results" / "runs").manifest["interrupted"] is True
 
 

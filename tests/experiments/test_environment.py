@@ -9,7 +9,7 @@ from pianobench.experiments import environment, sources
 
 
 def test_every_thread_pool_is_told_the_same_number() -> None:
-    variables = environment.for_cell(3)
+    variables = environment.for_cell(3, "a mark")
     told = {name for name, value in variables.items() if value == "3" and name.endswith("_NUM_THREADS")}
     assert told >= {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"}
 

@@ -94,6 +94,36 @@ def test_every_module_that_measures_exists_and_no_table_or_solver_is_among_them(
 
 
 @pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A user's solver with files beside it."""
+    texts = {
+        "mine.py": "import numpy as np, torch.nn\nimport helper\nfrom pack.part import thing\nimport mine\n",
+        "helper.py": "import json\nfrom deeper import x\nfrom pianobench.algorithms import State\n",
+        "deeper.py": "x = 1\n",
+        "pack/__init__.py": "",
+        "pack/part.py": "thing = 1\n",
+        "unused.py": "import nothing_like_it\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path / "mine.py"
+
+
+def test_the_files_beside_a_users_solver_count_if_it_imports_them(own: Path) -> None:
+    found = sources.beside(own)
+    assert sorted(found) == ["deeper.py", "helper.py", "mine.py", "pack/__init__.py", "pack/part.py"]
+    assert sources.outside(found) == {"numpy", "torch"}
+
+
+def test_a_helper_that_is_no_python_is_named(own: Path) -> None:
+    (own.parent / "helper.py").write_text("def")
+    with pytest.raises(SyntaxError) as caught:
+        sources.beside(own)
+    assert caught.value.filename == "helper.py"
+
+
+@pytest.fixture
 def real_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
     """A copy of the package's own sources, and the function that digests what a PIANO cell depends on."""
     for folder in ("algorithms", "problems", "experiments", "results", "plots", "datasets"):

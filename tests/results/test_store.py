@@ -15,7 +15,15 @@ MANIFEST: dict[str, Any] = {"experiment": "test", "title": "Test"}
 
 
 def row(**changes: Any) -> dict[str, Any]:
-    return {"key": "k", "status": "converged", "steps": 3, "gap": 1e-7, "schema": SCHEMA_VERSION, **changes}
+    return {
+        "key": "k",
+        "status": "converged",
+        "steps": 3,
+        "gap": 1e-7,
+        "schema": SCHEMA_VERSION,
+        "checkpoints": 0,
+        **changes,
+    }
 
 
 def test_every_status_is_finished_or_failed() -> None:
@@ -87,6 +95,46 @@ def test_only_a_finished_cell_is_found_and_the_newest_first(tmp_path: Path) -> N
     store.new_attempt("k").write("row", row(status="error"))
     store.new_attempt("k").write("row", row(steps=9, schema=SCHEMA_VERSION - 1))
     assert store.finished("k") == newest
+    assert store.history("k") == (
+        "001 cut off with its suite, 002 crashed, 003 converged, 004 converged, 005 error, 006 converged"
+    )
+    assert store.history("another") is None
+
+
+def test_attempts_are_counted_and_not_sorted_as_words(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for number in (999, 1000):
+        (tmp_path / "cells" / "k" / f"{number:03d}").mkdir(parents=True)
+    assert store.new_attempt("k").folder.name == "1001"
+    assert [attempt.folder.name for attempt in store.attempts("k")] == ["999", "1000", "1001"]
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "curves.parquet", "manifest.json"])
+def test_a_half_written_table_is_said_to_be_damaged(tmp_path: Path, name: str) -> None:
+    folder = Store(tmp_path).save_run("test", [row()], [{"key": "k", "step": 0}], MANIFEST, "")
+    (folder / name).write_bytes((folder / name).read_bytes()[:-20])
+    with pytest.raises(StoreError, match=f"test/{name} is damaged: .*its cells are kept and will be reused"):
+        load(folder)
+
+
+def test_a_run_without_a_manifest_is_none(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    (store.save_run("cut", [row()], [], MANIFEST, "") / "manifest.json").unlink()
+    assert store.runs() == []
+
+
+def test_a_row_that_fits_no_table_leaves_no_half_run(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not in the schema"):
+        Store(tmp_path / "store").save_run("test", [row(gapp=1.0)], [], MANIFEST, "")
+    assert not (tmp_path / "store").exists()
+
+
+def test_the_last_words_of_a_long_log_are_its_last_line(tmp_path: Path) -> None:
+    attempt = Store(tmp_path).new_attempt("k")
+    with attempt.open_log() as log:
+        assert attempt.last_words() == ""
+        log.write(b"x" * 10_000_000 + b"\nthe last \xff words\n\n")
+    assert attempt.last_words() == "the last \ufffd words"
 
 
 def test_two_stores_on_one_folder_get_different_attempts(tmp_path: Path) -> None:
@@ -125,6 +173,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(OSError, match="no space"):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path], "the part that was written is gone"
 
 
 def test_run_name_is_fit_for_a_folder() -> None:
