@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from pianobench.algorithms.peers import make_peer, rerun, warm_up
+from pianobench.algorithms.peers.rerun import WALL
+
+SHARE = 0.7  # of the seconds that the process may take beyond those of one fit, for all the other fits
 
 
 def make(key: str, _file: str | None, params: dict[str, Any]) -> Any:
@@ -36,6 +39,7 @@ def solve(box: Any, problem: Any, spec: dict[str, Any], rng: np.random.Generator
         tol=spec["tolerance"],
         max_budget=spec["max_steps"],
         max_seconds=spec["max_seconds"],
+        max_wall=min(WALL * spec["max_seconds"], spec["max_seconds"] + SHARE * spec["allowance"]),
         threads=spec["threads"],
         on_checkpoint=note,
     )

@@ -280,4 +280,5 @@ def _solver(choice: SolverChoice, folder: Path, where: str) -> dict[str, Any]:
         "solver_digest": sources.digest(chosen.texts),
         "solver_packages": tuple(sorted(sources.outside(chosen.texts))),
         "params": json.dumps(dict(choice.params), sort_keys=True),
+        "black_box": chosen.black_box,
     }

@@ -26,6 +26,12 @@ def is_peer(key: str) -> bool:
     return key in PEERS
 
 
+def texts(peer: Any) -> dict[str, bytes]:
+    """What decides a peer's results: sources of ours, and the library's version."""
+    ours = sources.closure((*peer.modules, *DECIDING), [name for name in NO_SAY if "peers" not in name])
+    return ours | {"library": peer.citation.encode()}
+
+
 def beside(cells: Sequence[Cell], key: str, params: dict[str, Any]) -> list[Cell]:
     """The peer's cells on the problems, seeds and threads of the cells given.
 
@@ -44,8 +50,7 @@ def beside(cells: Sequence[Cell], key: str, params: dict[str, Any]) -> list[Cell
         peer.make(**params)
     except (ValueError, TypeError) as error:
         raise UserMistake(str(error)) from error
-    texts = sources.closure((*peer.modules, *DECIDING), [name for name in NO_SAY if "peers" not in name])
-    digest = sources.digest(texts | {"library": peer.citation.encode()})
+    digest = sources.digest(texts(peer))
     one_each = {(cell.problem, cell.seed, cell.threads): cell for cell in cells}
     return [
         replace(

@@ -99,6 +99,7 @@ def specification(cell: Cell, data: str) -> dict[str, Any]:
         "threads": cell.threads,
         "tolerance": cell.tolerance,
         "max_seconds": cell.max_seconds,
+        "allowance": cell.allowance,
         "max_steps": cell.max_steps,
         "key_parts": cell.key_parts,
     }

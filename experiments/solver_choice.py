@@ -41,6 +41,8 @@ class Chosen:
         None for a class in somebody's own file, which is made elsewhere.
     texts : dict
         Sources that decide what it does.
+    black_box : bool
+        Whether it is a peer.
     """
 
     key: str
@@ -48,6 +50,7 @@ class Chosen:
     file: str | None
     solver: Any
     texts: dict[str, bytes]
+    black_box: bool = False
 
 
 def choose(key: str, params: dict[str, Any], folder: Path, stop: Iterable[str] = ()) -> Chosen:
@@ -90,6 +93,11 @@ def choose(key: str, params: dict[str, Any], folder: Path, stop: Iterable[str] =
     solver = make(key, None, params)
     if key in SOLVERS:
         return Chosen(key, SOLVERS[key].title, None, solver, sources.closure([type(solver).__module__], stop))
+    peer = _peer(key)
+    if peer is not None:
+        from pianobench.experiments import compare_peers
+
+        return Chosen(key, peer.title, None, solver, compare_peers.texts(peer), black_box=True)
     plugin = plugins.get("solver", key, SOLVERS)
     assert plugin is not None  # or it could not have been made
     texts = plugins.texts(type(solver))
@@ -114,10 +122,12 @@ def make(key: str, file: str | None, params: dict[str, Any]) -> Any:
     ValueError
         Unknown key, class or parameter, with the valid ones; or the class cannot be imported or made.
     """
-    cls = _of_file(Path(file), key.rpartition(":")[2]) if file is not None else _of_key(key)
+    peer = _peer(key) if file is None else None
+    ours = peer.box_class if peer else None
+    cls = _of_file(Path(file), key.rpartition(":")[2]) if file is not None else ours or _of_key(key)
     _check(cls, params)
     try:
-        return cls(**params)
+        return peer.make(**params) if peer else cls(**params)
     except Exception as error:  # what a stranger's class may raise is not known
         raise ValueError(f"{cls.__name__} cannot be made: {type(error).__name__}: {error}") from error
 
@@ -139,20 +149,29 @@ def parse(text: str) -> tuple[str, dict[str, Any]]:
     return found[1], params
 
 
+def _peer(key: str) -> Any:
+    """The peer of that key, or None."""
+    from pianobench.algorithms import SOLVERS
+
+    if key in SOLVERS:
+        return None
+    from pianobench.algorithms.peers import PEERS  # only here: a cell imports what it runs
+
+    return PEERS.get(key)
+
+
 def _of_key(key: str) -> type[Any]:
     from pianobench.algorithms import SOLVERS
 
     if key in SOLVERS:
         return SOLVERS[key].solver_class
-    from pianobench.algorithms.peers import PEERS  # only here: a cell imports what it runs
+    from pianobench.algorithms.peers import PEERS
     from pianobench.experiments import plugins
 
     plugin = plugins.get("solver", key, SOLVERS)
     if plugin is not None:
         return plugins.solver_class(plugin)
-    if key in PEERS:
-        raise ValueError("this is a peer, another library's method: configurations cannot run peers yet")
-    known = [*SOLVERS, *(p.key for p in plugins.found("solver", SOLVERS))]
+    known = [*SOLVERS, *(p.key for p in plugins.found("solver", SOLVERS)), *PEERS]
     near = difflib.get_close_matches(key, known, n=1)
     if key.endswith(".py"):
         hint = f"a class of a file is meant by '{key}:Class'; "
