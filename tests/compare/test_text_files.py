@@ -53,6 +53,8 @@ def test_the_target_by_name_or_by_number(tmp_path: Path) -> None:
 def test_packed_tables_and_a_mark_of_byte_order(tmp_path: Path) -> None:
     (tmp_path / "iris.csv.bz2").write_bytes(bz2.compress(b"\xef\xbb\xbfa,b,c,d,y\n" + lines(",").encode()))
     np.testing.assert_array_equal(files.read(tmp_path / "iris.csv.bz2").X, X)
+    (tmp_path / "bare.csv").write_bytes(b"\xef\xbb\xbf" + lines(",").encode())
+    np.testing.assert_array_equal(files.read(tmp_path / "bare.csv").X, X)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,7 @@ def test_packed_tables_and_a_mark_of_byte_order(tmp_path: Path) -> None:
         ("a.csv.gz", "a,b,y\n1,2,0\n", None, "it is not a table .*[Nn]ot a gzip"),
     ],
 )
+@pytest.mark.filterwarnings("ignore")  # as for a user: a warning of pandas is no exception then
 def test_what_cannot_be_used_is_one_line_with_the_remedy(
     tmp_path: Path, name: str, text: str | bytes, target: str | None, message: str
 ) -> None:
