@@ -160,20 +160,31 @@ def with_best_intercept(problem: Problem, W: Array, most_steps: int = 50) -> Arr
     ]
     b, (f, g, H) = min(tried, key=lambda found: found[1][0] if math.isfinite(found[1][0]) else math.inf)
     for _ in range(most_steps if math.isfinite(f) else 0):
-        g, H = g[present], H[np.ix_(present, present)]
-        if np.abs(g).max() <= 1e-13 * counts.sum():
+        slope, H = g[present], H[np.ix_(present, present)]
+        if np.abs(slope).max() <= 1e-13 * counts.sum():
             break
-        step = -np.linalg.lstsq(H + counts.sum() / g.size, g, rcond=None)[0]  # the constant mends H's null vector 1
+        step = -np.linalg.lstsq(H + counts.sum() / slope.size, slope, rcond=None)[0]  # H has the null vector 1
         for length in (1.0, 0.5, 0.25, 0.0):
             trial = b.copy()
             if length > 0.0:
                 trial[present] += length * step
             else:  # far away, where Newton's steps are wild: the minimiser of a majoriser, which always descends
-                trial[present] += np.clip(np.log(counts[present] / np.maximum(g + counts[present], 1e-300)), -30, 30)
+                trial[present] += _towards(counts[present], slope)
             new = problem.home.reduce(dual.intercept_newton, trial, fields=(Z,))
-            if new[0] < f and new[0] <= f + 1e-4 * length * float(g @ step):
+            if new[0] < f and new[0] <= f + 1e-4 * length * float(slope @ step):
                 break
         if not new[0] < f:  # at the rounding level
             break
         b, (f, g, H) = trial, new
+    for _ in range(most_steps if math.isfinite(f) else 0):  # a rare class must be right beside its own small weight
+        wrong = _towards(counts[present], g[present])
+        if not np.abs(wrong).max() > 1e-13:
+            break
+        b[present] += wrong
+        f, g, H = problem.home.reduce(dual.intercept_newton, b, fields=(Z,))
     return np.vstack([W[:-1], b])
+
+
+def _towards(counts: Array, slope: Array) -> Array:
+    """Step of the intercept to the minimiser of PIANO's majoriser: log of the classes' weights over their sums of P."""
+    return np.asarray(np.clip(np.log(counts / np.maximum(slope + counts, 1e-300)), -30.0, 30.0))

@@ -78,7 +78,7 @@ def test_never_above_the_minimum(kind: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", [*range(15), 212])  # 212: a class of 1e-16 of the weight
 def test_tight_at_the_optimum(kind: str, seed: int) -> None:
     problem, best, W, _ = solved(kind, seed)
     proof = certificate(problem, W)
@@ -277,6 +277,19 @@ def test_a_wrong_intercept_costs_no_tightness(kind: str, off: float) -> None:
         V = W.copy()
         V[-1] += off * np.random.default_rng(seed).normal(size=problem.m)
         assert certificate(problem, V).lower == pytest.approx(best, rel=1e-8)
+
+
+@pytest.mark.parametrize("rare", [1e-4, 1e-10, 1e-16])
+def test_a_rare_class_costs_no_tightness(rare: float) -> None:
+    """Its class sum must hold beside its own weight, not beside the total."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 3
+    a = np.where(y == 2, rare, 1.0)
+    best, W = plain.minimum(X, y, a, 3, l2=1.0, intercept=True)
+    W[-1] += [0.0, 0.1, 0.3]
+    proof = certificate(Problem(X, y, sample_weight=a, penalty=L2(1.0)), W)
+    assert proof.lower == pytest.approx(best, rel=1e-9)
+    assert proof.lower <= best * (1 + 1e-13)
 
 
 def test_a_row_of_weight_0_need_not_fit_the_simplex() -> None:
