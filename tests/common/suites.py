@@ -74,7 +74,7 @@ def once(factory: pytest.TempPathFactory, name: str, function: Callable[[Path], 
         kept = shared / f"{name}.pickle"
         if not kept.is_file():
             folder = shared / name
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)  # a test that is run again after a failure finds it
             kept.write_bytes(pickle.dumps(function(folder)))
         result: T = pickle.loads(kept.read_bytes())
     return result

@@ -4,6 +4,8 @@ Where a process of its own makes no difference the command runs in this one, whi
 """
 
 import contextlib
+import dataclasses
+import hashlib
 import io
 import json
 import os
@@ -16,11 +18,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from pianobench.datasets import names
 from pianobench.experiments.claims import ledger
-from pianobench.experiments.cli import main
+from pianobench.experiments.cli import main, show
 from pianobench.experiments.config import shipped
 from pianobench.results import load
 
@@ -119,6 +122,24 @@ def test_a_run_leaves_tables_figures_and_manifest(folder: Path) -> None:
         "rows.parquet",
     }
     assert (run / "config.toml").read_text() == TINY
+
+
+def test_the_manifest_says_what_was_asked_and_of_which_data(folder: Path) -> None:
+    manifest = load("latest", folder / "results" / "runs").manifest
+    assert manifest["config_sha256"] == hashlib.sha256(TINY.encode()).hexdigest()
+    assert manifest["started_at"] <= manifest["ended_at"]
+    assert {"load_before", "load_after", "order_seed", "schema"} <= set(manifest)
+    iris = manifest["datasets"]["iris"]
+    assert (iris["n"], iris["d"], iris["m"], iris["nonzeros"]) == (150, 4, 3, 600)
+    assert (iris["dtype"], iris["layout"]) == ("float64", "dense, C order")
+
+
+def test_a_noisy_machine_is_said_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tables = load("latest", folder / "results" / "runs")
+    for sign, said in (("load 9.0", True), (pd.NA, False)):
+        rows = tables.rows.assign(disturbed=pd.Series([sign, pd.NA], dtype="string"))
+        show.outcome(dataclasses.replace(tables, rows=rows), folder, [], with_claims=False, as_json=False)
+        assert ("Noisy machine: 1 of 2 measurements" in capsys.readouterr().out) == said
 
 
 def test_the_manifest_names_no_folder_user_or_host(folder: Path) -> None:

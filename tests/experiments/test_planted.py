@@ -9,8 +9,12 @@ import psutil
 import pytest
 from suites import execute, make, once
 
-from pianobench.experiments import isolate
+from pianobench.datasets import load
+from pianobench.experiments import isolate, probe
+from pianobench.experiments.cells import Cell, expand
+from pianobench.experiments.config import Config
 from pianobench.experiments.guard import MARK
+from pianobench.experiments.mistakes import UserMistake
 from pianobench.results.schema import CURVES, ROWS, frame
 from pianobench.results.store import Attempt, Store
 
@@ -182,3 +186,37 @@ def test_the_system_killing_for_memory_is_told_from_another_kill(tmp_path: Path)
     for system_killed, status in ((True, "out-of-memory"), (False, "crashed")):
         row = isolate.close(cell, attempt, isolate.Ending(-9, None, 1.0, 0, system_killed))
         assert row["status"] == status
+
+
+def file_of(tmp_path: Path, at_import: str) -> list[Cell]:
+    """Cells of a user's file that does something at its import, and of a healthy solver after it."""
+    (tmp_path / "mine.py").write_text(f"import os, signal, time\n{at_import}\nclass Mine:\n    pass\n")
+    content = {
+        "title": "Test",
+        "budget": {"seconds": 1.0, "allowance": 14.0, "steps": 30},
+        "problems": [{"datasets": ["iris"], "penalty": "l2", "lam": [1.0]}],
+        "solvers": [{"key": "mine.py:Mine"}, {"key": "lbfgs"}],
+    }
+    return expand(Config.model_validate(content), "test", tmp_path, {"iris": load("iris").checksum})
+
+
+@pytest.mark.parametrize(
+    ("at_import", "status", "reason"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "the process died of SIGSEGV (Segmentation fault)"),
+        ("os._exit(0)", "lost", "the process ended well but left no outcome"),
+        ("time.sleep(600)", "timeout", "killed at its deadline, 1 s for the method + 14 s for the rest"),
+    ],
+)
+def test_a_file_that_dies_at_its_import_is_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_import: str, status: str, reason: str
+) -> None:
+    monkeypatch.setattr(probe, "DEADLINE", 2.0)
+    mine, healthy = execute(file_of(tmp_path, at_import), tmp_path / "store").rows
+    assert (mine["status"], mine["reason"]) == (status, f"{reason}, while setting up the solver")
+    assert healthy["status"] == "budget"
+
+
+def test_a_file_that_raises_at_its_import_is_a_mistake_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UserMistake, match=r"mine.py, line 2: ZeroDivisionError: division by zero"):
+        file_of(tmp_path, "1 / 0")
