@@ -27,9 +27,9 @@ def is_peer(key: str) -> bool:
 
 
 def texts(peer: Any) -> dict[str, bytes]:
-    """What decides a peer's results: sources of ours, and the library's version."""
+    """What decides a peer's results: sources of ours, and in a comment, as all are parsed, the library's version."""
     ours = sources.closure((*peer.modules, *DECIDING), [name for name in NO_SAY if "peers" not in name])
-    return ours | {"library": peer.citation.encode()}
+    return ours | {"library": f"# {peer.citation}".encode()}
 
 
 def beside(cells: Sequence[Cell], key: str, params: dict[str, Any]) -> list[Cell]:
