@@ -201,7 +201,8 @@ def _aside(axis: Axes, text: str, y: int, limits: tuple[float, float], soon: flo
 
 
 def _name(row: Any) -> str:
-    title = textwrap.shorten(row["title"], 26, placeholder="…")
+    # The legend has the whole name.
+    title = textwrap.shorten(row["title"].replace("scikit-learn", "sklearn"), 36, placeholder="…")
     if pd.isna(row["place"]):
         return title
     first, last = int(row["place"]), int(row["last_place"])

@@ -47,7 +47,7 @@ def labels(figure: Figure, panel: int = 2) -> list[str]:
 
 
 def test_methods_stand_in_the_order_of_their_places(figure: Figure) -> None:
-    assert labels(figure) == ["1  L-BFGS", "2  scikit-learn saga", "3  PIANO", "FISTA", "FLEXA"]
+    assert labels(figure) == ["1  L-BFGS", "2  sklearn saga", "3  PIANO", "FISTA", "FLEXA"]
 
 
 def test_a_method_has_one_look_in_all_panels_and_the_legend(figure: Figure) -> None:
