@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from pianobench.problems.kernels import dual
 from pianobench.problems.kernels import fields as on_fields
@@ -142,6 +141,8 @@ def _bound_with_penalty(problem: Problem, W: Array) -> float:
     at_end, before = bound(c_max), bound(0.9 * c_max)
     if at_end >= before:
         return at_end
+    from scipy.optimize import minimize_scalar  # half a second to import, which most cells do without
+
     best = minimize_scalar(lambda c: -bound(c), bounds=(0.0, c_max), method="bounded", options={"xatol": 1e-9 * c_max})
     return max(at_end, before, -float(best.fun))
 

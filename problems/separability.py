@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.penalties import Array
@@ -33,6 +32,8 @@ def separability(problem: Problem) -> str:
     size = problem.p * problem.m
     free = np.ones(size, bool) if problem.active is None else problem.active.T.ravel()
     A = sp.hstack([-margins, sp.csr_array(sp.eye_array(count))]).tocsr()
+    from scipy.optimize import linprog  # half a second to import, which only this question needs
+
     answer = linprog(
         np.concatenate([np.zeros(size), -np.ones(count)]),
         A_ub=A,
