@@ -113,8 +113,10 @@ class _Run:
         if ending is None and fit.seconds > self.max_seconds:
             ending = "timeout", f"its one fit took {fit.seconds:.3g} s of the {self.max_seconds:g} s allowed"
         if ending is None:
-            whose = "its documented limit" if limit == max_iter else "the limit"
-            ending = "budget", f"stopped at {whose} of {limit} iterations, {self._gap(fit)}"
+            # its own limit is its own end: with more time it would do no more, unlike one that we have cut
+            own = limit == max_iter
+            whose, status = ("its documented limit", "stalled") if own else ("the limit", "budget")
+            ending = status, f"stopped at {whose} of {limit} iterations, {self._gap(fit)}"
         return self._result(fit, ending)
 
     def grow(self) -> Result:
