@@ -9,6 +9,7 @@ import ast
 import fnmatch
 import hashlib
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import pianobench
 
 ROOT = "pianobench"
+_PARSING = threading.Lock()  # CPython 3.11 counts the depth of a tree for all threads together, and then refuses it
 
 
 @cache
@@ -115,7 +117,8 @@ def outside(texts: Mapping[str, bytes]) -> set[str]:
 def _imported(text: bytes, package: str, filename: str = "<source>") -> set[str]:
     """Names of modules in a text's import statements; of relative ones only where a package is given."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(text, filename)]
+    with _PARSING:
+        waiting: list[ast.AST] = [ast.parse(text, filename)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
