@@ -4,6 +4,7 @@ if not __name__.startswith("pianobench."):
     raise ImportError("import pianobench.datasets, not datasets: the folder is a part of pianobench")
 
 from pianobench.datasets.dataset import Dataset
-from pianobench.datasets.registry import UnknownDataset, load, names
+from pianobench.datasets.entry import Entry, MissingData
+from pianobench.datasets.registry import UnknownDataset, entries, load, names
 
-__all__ = ["Dataset", "UnknownDataset", "load", "names"]
+__all__ = ["Dataset", "Entry", "MissingData", "UnknownDataset", "entries", "load", "names"]

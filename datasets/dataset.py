@@ -1,12 +1,18 @@
 """One set of labelled data, with where it comes from and a checksum of its bytes."""
 
+from __future__ import annotations
+
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class UnknownPart(ValueError):
+    """The data set is not split so; the message says how it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +34,11 @@ class Dataset:
     description, field, origin, licence, preprocessing : str
         One line each: what it is, field of application, who published it, under which licence, what was done
         to it.
+    parts : tuple of (str, int)
+        Name and number of rows of each part where the origin splits the data, in the order of the rows: usually
+        ``train`` and ``test``. Empty where it does not.
+    files : tuple of (str, str)
+        Name and SHA-256 of each file that it was read from; empty where there was none.
     """
 
     name: str
@@ -40,6 +51,8 @@ class Dataset:
     origin: str
     licence: str
     preprocessing: str = "none"
+    parts: tuple[tuple[str, int], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
 
     @property
     def n(self) -> int:
@@ -55,6 +68,22 @@ class Dataset:
     def m(self) -> int:
         """Number of classes."""
         return len(self.classes)
+
+    def part(self, name: str) -> Dataset:
+        """Rows of one part, with the classes of the whole: one that has no row there keeps its code.
+
+        Raises
+        ------
+        UnknownPart
+        """
+        start = 0
+        for known, size in self.parts:
+            if known == name:
+                rows = slice(start, start + size)
+                return replace(self, name=f"{self.name}:{name}", X=self.X[rows], y=self.y[rows], parts=())
+            start += size
+        has = f"it has {', '.join(known for known, _ in self.parts)}" if self.parts else "its origin does not split it"
+        raise UnknownPart(f"{self.name} has no part {name!r}: {has}")
 
     @cached_property
     def checksum(self) -> str:

@@ -14,7 +14,11 @@ _CSR_PARTS = ("data", "indices", "indptr", "shape")
 
 
 class CorruptData(RuntimeError):
-    """The arrays on disk are not those that were written."""
+    """The arrays on disk, in `folder`, are not those that were written."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"the arrays in {folder.name} have changed since they were written: delete that folder")
+        self.folder = folder
 
 
 def folder(root: Path, checksum: str) -> Path:
@@ -66,5 +70,5 @@ def read(folder: Path, expected: str) -> tuple[Any, NDArray[np.int64]]:
         data, indices, indptr, shape = (np.load(folder / f"X_{name}.npy") for name in _CSR_PARTS)
         X = csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
     if checksum(X, y) != expected:
-        raise CorruptData(f"the arrays in {folder.name} have changed since they were written: delete that folder")
+        raise CorruptData(folder)
     return X, y

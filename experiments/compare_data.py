@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pianobench.datasets import Dataset, UnknownDataset, files, load, names
+from pianobench.datasets import Dataset, UnknownDataset, load, names, reading
+from pianobench.datasets.readers import forms
 from pianobench.experiments.mistakes import UserMistake
 
 
@@ -34,15 +35,15 @@ def named(data: str, target: str | None = None) -> Dataset:
         try:
             return load(data)
         except UnknownDataset as error:
-            raise UserMistake(f"{error}; or give the path of a file ({', '.join(files.FORMS)})") from error
+            raise UserMistake(f"{error}; or give the path of a file ({', '.join(forms.ENDINGS)})") from error
     return from_file(path, target)
 
 
 def from_file(path: Path, target: str | None) -> Dataset:
     """A file of data, with its mistakes as ours."""
     try:
-        return files.read(path, target)
-    except files.UnusableFile as error:
+        return reading.read(path, target=target)
+    except reading.UnusableFile as error:
         raise UserMistake(str(error)) from error
 
 

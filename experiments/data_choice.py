@@ -83,11 +83,11 @@ def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, 
 
 
 def _read(file: Path) -> Dataset:
-    from pianobench.datasets import files
+    from pianobench.datasets import reading
 
     if not file.is_file():
         raise ValueError("there is no such file: a path is relative to the folder of the configuration")
-    return files.read(file)
+    return reading.read(file)
 
 
 def override(config: Config, solvers: Sequence[str], data: Path | None) -> Config:

@@ -4,6 +4,7 @@ import os
 from functools import cache
 from pathlib import Path
 
+from pianobench.datasets.places import cache_folder
 from pianobench.experiments import sources
 from pianobench.experiments.guard import MARK
 
@@ -53,13 +54,6 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def cache_folder() -> Path:
-    """Folder for what can be made again: $PIANOBENCH_CACHE, or ``pianobench`` in the user's cache folder."""
-    if "PIANOBENCH_CACHE" in os.environ:
-        return Path(os.environ["PIANOBENCH_CACHE"])
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pianobench"
 
 
 @cache

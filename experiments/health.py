@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pianobench.datasets import places
 from pianobench.experiments import environment, provenance
 from pianobench.experiments.machine import cgroup_quota, cpu_model
 
@@ -115,7 +116,7 @@ def _numba(probe: str = PROBE, seconds: float = PROBE_SECONDS) -> dict[str, Any]
 
 
 def _cache() -> dict[str, Any]:
-    folder = environment.cache_folder()
+    folder = places.cache_folder()
     compiled = environment.compiled_kernels()
     return {
         "folder": str(folder),
@@ -139,10 +140,10 @@ def _results(store: Path) -> dict[str, Any]:
 
 
 def _shared_data() -> dict[str, Any]:
-    named = os.environ.get("PIANOBENCH_SHARED_DATA")
-    folder = Path(named) if named else None
-    sets = sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder and folder.is_dir() else []
-    return {"folder": named, "exists": bool(folder and folder.is_dir()), "sets": len(sets)}
+    folder = places.shared_folder()
+    sets = [path for path in folder.iterdir() if path.is_dir()] if folder else []
+    named = os.environ.get("PIANOBENCH_SHARED_DATA") or (str(folder) if folder else None)
+    return {"folder": named, "exists": folder is not None, "sets": len(sets)}
 
 
 def libraries() -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def clean(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete runs, arrays or the cache. Without one of the three options: say what each would free."""
-    from pianobench.experiments.environment import cache_folder
+    from pianobench.datasets.places import cache_folder
     from pianobench.experiments.mistakes import UserMistake
 
     _refuse_reference(out)

@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from commands import here, process
 
-from pianobench.datasets import files
+from pianobench.datasets import reading
 from pianobench.experiments.cli import listings
 from pianobench.results import load
 
@@ -58,7 +58,7 @@ def test_data_and_solver_of_ones_own_run_and_are_recorded(place: Path) -> None:
         ("my.py:Good", '{"rate": 0.03}', "converged"),
     ]
     assert {r["dataset"] for r in rows} == {"my.npz"}
-    data = files.read(place / "configs" / "data" / "my.npz")
+    data = reading.read(place / "configs" / "data" / "my.npz")
     assert {r["data_checksum"] for r in rows} == {data.checksum}
     assert [(r["n"], r["d"], r["m"]) for r in rows] == [(90, 3, 3)] * 2
     manifest = load(work / document["run"]).manifest

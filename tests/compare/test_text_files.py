@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_iris
 
-from pianobench.datasets import files
+from pianobench.datasets import reading
 
 X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
@@ -22,20 +22,20 @@ def lines(mark: str, first: bool = False) -> str:
 
 def test_svmlight_is_sparse_and_the_same(tmp_path: Path) -> None:
     dump_svmlight_file(X, Y, str(tmp_path / "iris.svm"), zero_based=False)
-    data = files.read(tmp_path / "iris.svm")
+    data = reading.read(tmp_path / "iris.svm")
     np.testing.assert_allclose(data.X.toarray(), X)
     np.testing.assert_array_equal(data.y, Y)
     assert data.classes == ("0", "1", "2")
     with gzip.open(tmp_path / "packed.svm.gz", "wb") as stream:
         stream.write((tmp_path / "iris.svm").read_bytes())
-    assert files.read(tmp_path / "packed.svm.gz").checksum == data.checksum
+    assert reading.read(tmp_path / "packed.svm.gz").checksum == data.checksum
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", " "])
 @pytest.mark.parametrize("head", ["", "a{0}b{0}c{0}d{0}species\n", "0{0}1{0}2{0}3{0}target\n"])
 def test_tables_with_any_mark_and_with_a_header_or_none(tmp_path: Path, mark: str, head: str) -> None:
     (tmp_path / "iris.csv").write_text(head.format(mark) + lines(mark))
-    data = files.read(tmp_path / "iris.csv")
+    data = reading.read(tmp_path / "iris.csv")
     np.testing.assert_array_equal(data.X, X)
     np.testing.assert_array_equal(data.y, Y)
     assert data.classes == ("setosa", "versicolor", "virginica")
@@ -45,16 +45,16 @@ def test_the_target_by_name_or_by_number(tmp_path: Path) -> None:
     (tmp_path / "named.csv").write_text("species,a,b,c,d\n" + lines(",", first=True))
     (tmp_path / "bare.csv").write_text(lines(",", first=True))
     for name, target in (("named.csv", "species"), ("bare.csv", "0")):
-        data = files.read(tmp_path / name, target)
+        data = reading.read(tmp_path / name, target=target)
         np.testing.assert_array_equal(data.X, X)
         np.testing.assert_array_equal(data.y, Y)
 
 
 def test_packed_tables_and_a_mark_of_byte_order(tmp_path: Path) -> None:
     (tmp_path / "iris.csv.bz2").write_bytes(bz2.compress(b"\xef\xbb\xbfa,b,c,d,y\n" + lines(",").encode()))
-    np.testing.assert_array_equal(files.read(tmp_path / "iris.csv.bz2").X, X)
+    np.testing.assert_array_equal(reading.read(tmp_path / "iris.csv.bz2").X, X)
     (tmp_path / "bare.csv").write_bytes(b"\xef\xbb\xbf" + lines(",").encode())
-    np.testing.assert_array_equal(files.read(tmp_path / "bare.csv").X, X)
+    np.testing.assert_array_equal(reading.read(tmp_path / "bare.csv").X, X)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_cannot_be_used_is_one_line_with_the_remedy(
     tmp_path: Path, name: str, text: str | bytes, target: str | None, message: str
 ) -> None:
     (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(files.UnusableFile, match=message) as caught:
-        files.read(tmp_path / name, target)
+    with pytest.raises(reading.UnusableFile, match=message) as caught:
+        reading.read(tmp_path / name, target=target)
     assert str(caught.value).startswith(name)
     assert "\n" not in str(caught.value)

@@ -7,52 +7,27 @@ import gzip
 import lzma
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pianobench.datasets.readers.parsed import Parsed, Unreadable, stacked
+
 _MARKS = (",", ";", "\t")  # between the cells of a line; where there is none, white space
 _NUMBER = re.compile(r"\s*([-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|[-+]?nan|[-+]?inf(inity)?|)\s*", re.IGNORECASE)
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
-class UnreadableText(ValueError):
-    """The text is not of its form; the message says where, and the remedy."""
+def read(paths: Sequence[Path], *, target: str | None = None) -> Parsed:
+    """Tables (provisional)."""
+    parts = [_one(path, target) for path in paths]
+    return stacked([X for X, _ in parts], [y for _, y in parts])
 
 
-def suffix(path: Path) -> str:
-    """Ending that tells the form, in small letters: that of a packed file stands before ``.gz``."""
-    endings = [ending.lower() for ending in path.suffixes]
-    return endings[-2] if len(endings) > 1 and endings[-1] in _OPENERS else (endings or [""])[-1]
-
-
-def svmlight(path: Path, target: str | None) -> tuple[Any, NDArray[Any]]:
-    """Features as CSR and labels: a line ``label index:value index:value ...`` for each sample.
-
-    Raises
-    ------
-    UnreadableText
-    """
-    if target is not None:
-        raise UnreadableText(f"target {target!r}: a line of svmlight begins with its label; leave --target out")
-    from scipy.sparse import csr_array
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        with _open(path, "rb") as stream:
-            X, y = load_svmlight_file(stream)
-    except (ValueError, OSError, EOFError, OverflowError) as error:
-        raise UnreadableText(
-            f"it is not svmlight ({_first_line(str(error))}): lines like '2 1:0.5 7:1' are expected, one label each, "
-            "indices rising"
-        ) from error
-    return csr_array(X), y
-
-
-def csv(path: Path, target: str | None) -> tuple[Any, NDArray[Any]]:
+def _one(path: Path, target: str | None) -> tuple[Any, NDArray[Any]]:
     """Features and labels of a table: cells between commas, semicolons, tabs or blanks, with a header line or none.
 
     Parameters
@@ -63,23 +38,23 @@ def csv(path: Path, target: str | None) -> tuple[Any, NDArray[Any]]:
 
     Raises
     ------
-    UnreadableText
+    Unreadable
     """
     table = _table(path)
     names = list(table.columns)
     if len(names) < 2:
-        raise UnreadableText("it has one column: features and a column of labels are expected, with commas between")
+        raise Unreadable("it has one column: features and a column of labels are expected, with commas between")
     column = names[-1] if target is None else target
     if column not in names:
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-        raise UnreadableText(f"no column is called {target!r}: give --target one of {', '.join(names[:8])}{more}")
+        raise Unreadable(f"no column is called {target!r}: give --target one of {', '.join(names[:8])}{more}")
     features = table.drop(columns=column)
     for name in features:
         _check_numbers(features[name], str(name), guess=target is None)
     labels = table[column]
     if labels.isna().any():
         line = int(np.argmax(labels.isna().to_numpy()))
-        raise UnreadableText(f"column {column!r} has no label in row {line}: drop rows without a label")
+        raise Unreadable(f"column {column!r} has no label in row {line}: drop rows without a label")
     text = not np.issubdtype(labels.to_numpy().dtype, np.number) and labels.dtype != bool
     return features.to_numpy(np.float64), labels.to_numpy(str) if text else labels.to_numpy()
 
@@ -97,11 +72,11 @@ def _table(path: Path) -> Any:
             warnings.simplefilter("error", pd.errors.ParserWarning)  # lines longer than the header lose their end
             table = pd.read_csv(path, header=0 if headed else None, sep=mark, skipinitialspace=True, index_col=False)
     except (ValueError, OSError, EOFError, lzma.LZMAError, pd.errors.ParserWarning) as error:
-        raise UnreadableText(
+        raise Unreadable(
             f"it is not a table ({_first_line(str(error))}): lines of equally many cells in UTF-8 are expected"
         ) from error
     if headed and "" in first:
-        raise UnreadableText(
+        raise Unreadable(
             f"column {first.index('')} has no name in the first line: is it the number of the row? Save the file "
             "without it (index=False in pandas), or give it a name"
         )
@@ -124,7 +99,7 @@ def _check_numbers(values: Any, name: str, guess: bool) -> None:
         return
     example = next((str(v) for v in values if not _NUMBER.fullmatch(str(v))), str(values.iloc[0]))
     perhaps = f"; if it is the target, give --target {name}" if guess else ""
-    raise UnreadableText(
+    raise Unreadable(
         f"column {name!r} holds {example!r}, which is not a number: encode it first, for example one-hot{perhaps}"
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pianobench.datasets import files
+from pianobench.datasets import reading
 
 X = np.array([[0.0, 1.5], [2.0, 0.0], [0.0, 0.0], [4.0, -1.0]])
 Y = np.array([3, 1, 3, 7])
@@ -28,7 +28,7 @@ def saved(tmp_path: Path, **arrays: Any) -> Path:
 
 
 def test_dense_arrays_come_as_they_are(tmp_path: Path) -> None:
-    data = files.read(saved(tmp_path, X=X, y=Y))
+    data = reading.read(saved(tmp_path, X=X, y=Y))
     np.testing.assert_array_equal(data.X, X)
     assert (data.name, data.n, data.d, data.m, data.classes) == ("my.npz", 4, 2, 3, ("1", "3", "7"))
     np.testing.assert_array_equal(data.y, [1, 0, 1, 2])
@@ -37,27 +37,27 @@ def test_dense_arrays_come_as_they_are(tmp_path: Path) -> None:
 
 
 def test_the_parts_of_a_csr_matrix_are_a_csr_matrix(tmp_path: Path) -> None:
-    data = files.read(saved(tmp_path, y=Y, **csr()))
+    data = reading.read(saved(tmp_path, y=Y, **csr()))
     np.testing.assert_array_equal(data.X.toarray(), X)
     assert sp.issparse(data.X)
     assert data.X.format == "csr"
     # what scipy itself writes, with labels put beside
     sp.save_npz(tmp_path / "theirs.npz", sp.csr_array(X))
     with np.load(tmp_path / "theirs.npz") as theirs:
-        again = files.read(saved(tmp_path, y=Y, **theirs))
+        again = reading.read(saved(tmp_path, y=Y, **theirs))
     assert again.checksum == data.checksum
 
 
 def test_entries_stored_twice_are_added(tmp_path: Path) -> None:
     parts = {"data": [1.0, 2.0, 5.0], "indices": [1, 1, 0], "indptr": [0, 2, 3], "shape": (2, 2)}
-    data = files.read(saved(tmp_path, y=[0, 1], **parts))
+    data = reading.read(saved(tmp_path, y=[0, 1], **parts))
     assert data.X.nnz == 2
     np.testing.assert_array_equal(data.X.toarray(), [[0, 3], [5, 0]])
 
 
 @pytest.mark.parametrize(("given", "got"), [("f4", "f4"), ("f8", "f8"), (">f8", "=f8"), ("i2", "f8"), ("?", "f8")])
 def test_features_are_float32_or_float64_of_this_machine(tmp_path: Path, given: str, got: str) -> None:
-    data = files.read(saved(tmp_path, X=np.asfortranarray(X.astype(given)), y=Y))
+    data = reading.read(saved(tmp_path, X=np.asfortranarray(X.astype(given)), y=Y))
     assert data.X.dtype == np.dtype(got)
     assert data.X.dtype.isnative
     assert data.X.flags.c_contiguous
@@ -73,7 +73,7 @@ def test_features_are_float32_or_float64_of_this_machine(tmp_path: Path, given: 
     ],
 )
 def test_labels_of_any_plain_kind(tmp_path: Path, labels: np.ndarray, classes: tuple[str, ...]) -> None:
-    data = files.read(saved(tmp_path, X=X, y=labels))
+    data = reading.read(saved(tmp_path, X=X, y=labels))
     assert data.classes == classes
     assert [data.classes[code] for code in data.y] == [
         v.decode() if isinstance(v, bytes) else str(int(v)) if labels.dtype.kind == "f" else str(v) for v in labels
@@ -81,7 +81,7 @@ def test_labels_of_any_plain_kind(tmp_path: Path, labels: np.ndarray, classes: t
 
 
 def test_labels_under_another_name(tmp_path: Path) -> None:
-    assert files.read(saved(tmp_path, X=X, species=Y), target="species").m == 3
+    assert reading.read(saved(tmp_path, X=X, species=Y), target="species").m == 3
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_labels_under_another_name(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused_with_the_remedy(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
-    with pytest.raises(files.UnusableFile, match=message) as caught:
-        files.read(saved(tmp_path, **arrays))
+    with pytest.raises(reading.UnusableFile, match=message) as caught:
+        reading.read(saved(tmp_path, **arrays))
     assert str(caught.value).startswith("my.npz")
     assert "\n" not in str(caught.value)
 
@@ -136,16 +136,16 @@ def test_nothing_is_unpickled(tmp_path: Path, form: str) -> None:
             np.save(stream, X)
     else:
         path.write_text("a,b\n1,2\n" if form == "text" else "")
-    with pytest.raises(files.UnusableFile, match=r"my\.npz"):
-        files.read(path)
+    with pytest.raises(reading.UnusableFile, match=r"my\.npz"):
+        reading.read(path)
     assert not trap.exists()
 
 
 def test_files_that_are_not_there_or_of_no_known_form(tmp_path: Path) -> None:
-    with pytest.raises(files.UnusableFile, match=r"there is no file my\.npz$"):
-        files.read(tmp_path / "my.npz")
+    with pytest.raises(reading.UnusableFile, match=r"there is no file my\.npz$"):
+        reading.read(tmp_path / "my.npz")
     (tmp_path / "my.docx").touch()
-    with pytest.raises(files.UnusableFile, match=r"my\.docx: the ending tells the form, and \.npz"):
-        files.read(tmp_path / "my.docx")
-    with pytest.raises(files.UnusableFile, match=r"is a folder"):
-        files.read(tmp_path)
+    with pytest.raises(reading.UnusableFile, match=r"my\.docx: the ending tells the form, and \.npz"):
+        reading.read(tmp_path / "my.docx")
+    with pytest.raises(reading.UnusableFile, match=r"is a folder"):
+        reading.read(tmp_path)
