@@ -1,14 +1,18 @@
 """Data of a comparison: a name, a file or arrays; and the samples held out, from a second file or by splitting."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from pianobench.datasets import Dataset, UnknownDataset, load, names, reading
+from pianobench.datasets import Dataset, names, reading
 from pianobench.datasets.readers import forms
+from pianobench.experiments import data_choice
 from pianobench.experiments.mistakes import UserMistake
 
 
@@ -20,31 +24,81 @@ class Held:
     test: Dataset | None = None
 
 
-def named(data: str, target: str | None = None) -> Dataset:
-    """A data set by its name, else a file.
+def of_options(
+    data: str, options: Mapping[str, Any], test: Path | None = None, share: float | None = None, seed: int = 0
+) -> Held:
+    """What ``compare DATA`` means: a name or a file, with the held-out samples asked for or those of the origin.
+
+    Parameters
+    ----------
+    data : str
+        Name of a data set, else path of a file.
+    options : mapping
+        How a file is read; see `pianobench.datasets.readers`.
+    test : Path, optional
+        File of held-out samples.
+    share : float, optional
+        Share of the samples to hold out, drawn by `seed`.
 
     Raises
     ------
     UserMistake
-        Neither exists, or the file cannot be used.
     """
-    if data in names() and target is None:
-        return load(data)
+    whole = named(data, options, beside=test)
+    if test is not None:
+        return parts(whole) if whole.parts else with_test(whole, from_file([test], options))
+    if share is not None:
+        return split(whole, share, seed)
+    return parts(whole)
+
+
+def named(data: str, options: Mapping[str, Any] = MappingProxyType({}), beside: Path | None = None) -> Dataset:
+    """A data set by its name, else a file, together with the one `beside` it as its parts train and test.
+
+    Raises
+    ------
+    UserMistake
+        Neither exists, or the file cannot be used, or a name is given options of files.
+    """
     path = Path(data)
-    if not path.exists() and path.suffix == "":
-        try:
-            return load(data)
-        except UnknownDataset as error:
-            raise UserMistake(f"{error}; or give the path of a file ({', '.join(forms.ENDINGS)})") from error
-    return from_file(path, target)
-
-
-def from_file(path: Path, target: str | None) -> Dataset:
-    """A file of data, with its mistakes as ours."""
+    is_name = data.partition(":")[0] in names()
+    if not is_name and (path.exists() or path.suffix):
+        files = [path] if beside is None else [path, beside]
+        return from_file(files, options)
     try:
-        return reading.read(path, target=target)
+        found = data_choice.load(data)
+    except ValueError as error:
+        more = "" if is_name else f"; or give the path of a file ({', '.join(forms.ENDINGS)})"
+        raise UserMistake(f"{error}{more}") from error
+    if options:
+        given = ", ".join(f"{key}={value}" for key, value in options.items())
+        raise UserMistake(f"{given} is for files, and {data} is a data set by name: leave it out")
+    return found
+
+
+def from_file(paths: Sequence[Path], options: Mapping[str, Any]) -> Dataset:
+    """A file of data, or two as its parts train and test, with its mistakes as ours."""
+    try:
+        return reading.read(paths, parts=("train", "test")[: len(paths)] if len(paths) > 1 else (), **options)
     except reading.UnusableFile as error:
         raise UserMistake(str(error)) from error
+
+
+def parts(whole: Dataset) -> Held:
+    """The parts train and test where the origin splits the data so, else all samples to fit.
+
+    Raises
+    ------
+    UserMistake
+        The test part has a class that the training part lacks.
+    """
+    if not {"train", "test"} <= {name for name, _ in whole.parts}:
+        return Held(whole)
+    train, test = whole.part("train"), whole.part("test")
+    strange = set(np.unique(test.y).tolist()) - set(np.unique(train.y).tolist())
+    if strange:
+        raise UserMistake(_strange(test.name, whole.classes[min(strange)], train.name, whole.classes))
+    return Held(replace(train, name=whole.name), replace(test, name=f"{whole.name}-held-out"))
 
 
 def from_arrays(X: Any, y: Any, name: str = "data") -> Dataset:
@@ -94,10 +148,7 @@ def with_test(train: Dataset, test: Dataset) -> Held:
     codes = {name: code for code, name in enumerate(train.classes)}
     strange = [name for name in test.classes if name not in codes]
     if strange:
-        raise UserMistake(
-            f"{test.name} has the class {strange[0]!r}, which {train.name} lacks: its classes are "
-            f"{_some(train.classes)}; drop those rows"
-        )
+        raise UserMistake(_strange(test.name, strange[0], train.name, train.classes))
     y = np.array([codes[name] for name in test.classes], np.int64)[test.y]
     return Held(train, replace(test, X=X, y=y, classes=train.classes))
 
@@ -131,6 +182,10 @@ def split(whole: Dataset, share: float, seed: int) -> Held:
         for rows, ending, what in ((~held, "", "training part"), (held, "-held-out", "held-out part"))
     )
     return Held(train, test)
+
+
+def _strange(test: str, name: str, train: str, classes: Sequence[str]) -> str:
+    return f"{test} has the class {name!r}, which {train} lacks: its classes are {_some(classes)}; drop those rows"
 
 
 def _some(classes: Sequence[str], most: int = 8) -> str:

@@ -35,6 +35,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
+ReadingOption = bool | int | float | str | list[int | str] | dict[str, str]
 Parameter = Annotated[bool | int | float | str, BeforeValidator(_plain)]
 
 
@@ -61,7 +62,9 @@ class ProblemGrid(_Model):
     datasets: Annotated[tuple[str, ...], *NotEmpty, Field(examples=[["iris", "digits"]])] = ()
     """Names of data sets: `pianobench datasets` lists them. Either these or `data`."""
     data: Annotated[str | None, Field(examples=["my.npz"])] = None
-    """Your own file instead, its path relative to this file: npz with X and y, svmlight or CSV (docs/configs.md)."""
+    """Your own file instead, its path relative to this file: CSV, Parquet, svmlight, npz and others (docs/data.md)."""
+    reading: Annotated[dict[str, ReadingOption], Field(examples=[{"target": "species", "missing": "drop"}])] = {}
+    """How the file is read: options of its form (docs/data.md)."""
     penalty: Annotated[Literal["none", "l1", "l2", "l0", "elasticnet"], Field(examples=["l2"])]
     """Kind of penalty."""
     lam: Annotated[tuple[Positive, ...], Field(strict=False, examples=[[1.0]])] = ()
@@ -84,6 +87,8 @@ class ProblemGrid(_Model):
     def _one_source(self) -> Self:
         if self.data is not None and self.datasets:
             raise ValueError("datasets and data are both given: remove one, or write a second [[problems]]")
+        if self.reading and self.data is None:
+            raise ValueError("reading is for data = ..: a data set by name needs none; remove it")
         if self.data is None and not self.datasets:
             raise ValueError('there is no data: add datasets = ["iris"], or data = "my.npz" for your own file')
         return self

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pianobench import datasets
-from pianobench.datasets import Dataset
+from pianobench.datasets import Dataset, reading
+from pianobench.datasets.readers import forms
 from pianobench.experiments import plugins, solver_choice
 from pianobench.experiments.config import Config, SolverChoice
 from pianobench.experiments.mistakes import UserMistake
 
 
 def load(name: str) -> Dataset:
-    """A data set of ours or of another distribution.
+    """A data set of ours or of another distribution, under the name asked for.
 
     Raises
     ------
@@ -23,21 +26,25 @@ def load(name: str) -> Dataset:
         With near matches, and where to see all names; or why it cannot be used.
     """
     own = datasets.names()
-    if name in own:
-        return datasets.load(name)
-    plugin = plugins.get("data set", name, own)
+    key, _, part = name.partition(":")
+    plugin = None if key in own else plugins.get("data set", key, own)
     if plugin is not None:
-        return plugins.dataset(plugin)
+        found = plugins.dataset(plugin)
+        return found.part(part) if part else found
+    if key in own:
+        return replace(datasets.load(name), name=name)
+    if Path(name).suffix in forms.ENDINGS:
+        raise datasets.UnknownDataset(
+            f'no data set is called {name!r}: your own file is data = "{name}" in place of datasets'
+        )
     known = [*own, *(p.key for p in plugins.found("data set", own))]
-    near = difflib.get_close_matches(name, known, n=3)
+    near = difflib.get_close_matches(key, known, n=3)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    if Path(name).suffix:
-        hint = f'your own file is data = "{name}" in place of datasets; '
     raise datasets.UnknownDataset(f"no data set is called {name!r}: {hint}`pianobench datasets` lists all names")
 
 
-def of_option(file: Path) -> dict[str, Dataset]:
-    """The file of ``--data`` by its name.
+def of_option(file: Path, options: Mapping[str, Any]) -> dict[str, Dataset]:
+    """The file of ``--data`` by its name, read with these options.
 
     Raises
     ------
@@ -46,9 +53,28 @@ def of_option(file: Path) -> dict[str, Dataset]:
     if not file.is_file():
         raise UserMistake(f"--data {file}: there is no such file; a path is relative to the working folder")
     try:
-        return {file.name: _read(file)}
+        return {file.name: _read(file, options)}
     except (ValueError, OSError) as error:
         raise UserMistake(f"--data {file}: {error}") from error
+
+
+def read_options(texts: Sequence[str]) -> dict[str, Any]:
+    """``--read KEY=VALUE`` as options: a value is a number, a truth value or a list as TOML writes it, else a text.
+
+    Raises
+    ------
+    UserMistake
+    """
+    options = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.isidentifier():
+            raise UserMistake(f"--read {text}: KEY=VALUE is expected, for example --read missing=drop")
+        try:
+            options[key] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            options[key] = value
+    return options
 
 
 def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, Dataset]:
@@ -62,7 +88,7 @@ def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, 
         One line for each name or file that cannot be used.
     """
     found = dict(given)
-    files: dict[str, Path] = {}
+    files: dict[str, tuple[Path, dict[str, Any]]] = {}
     mistakes = []
     for i, grid in enumerate(config.problems):
         for j, name in enumerate(grid.sources):
@@ -71,10 +97,13 @@ def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, 
             try:
                 if file is None:
                     found[name] = found.get(name) or load(name)
-                elif files.setdefault(name, file) != file:
-                    raise ValueError(f"another file is called {name} too, and rows name files alone: rename one")
+                elif files.setdefault(name, (file, dict(grid.reading))) != (file, dict(grid.reading)):
+                    raise ValueError(
+                        f"another file is called {name} too, or it is read otherwise, and rows name files alone: "
+                        "rename one"
+                    )
                 elif name not in found:
-                    found[name] = _read(file)
+                    found[name] = _read(file, grid.reading)
             except (ValueError, OSError) as error:
                 mistakes.append(f"{where}: {error}")
     if mistakes:
@@ -82,15 +111,13 @@ def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, 
     return found
 
 
-def _read(file: Path) -> Dataset:
-    from pianobench.datasets import reading
-
+def _read(file: Path, options: Mapping[str, Any]) -> Dataset:
     if not file.is_file():
         raise ValueError("there is no such file: a path is relative to the folder of the configuration")
-    return reading.read(file)
+    return reading.read(file, **options)
 
 
-def override(config: Config, solvers: Sequence[str], data: Path | None) -> Config:
+def override(config: Config, solvers: Sequence[str], data: Path | None, reading: Mapping[str, Any]) -> Config:
     """The configuration with solvers of the command line added, and with a file in place of all its data.
 
     Paths are relative to the working folder.
@@ -103,7 +130,7 @@ def override(config: Config, solvers: Sequence[str], data: Path | None) -> Confi
     if solvers:
         changes["solvers"] = (*config.solvers, *(_choice(text) for text in solvers))
     if data is not None:
-        own = {"datasets": (), "data": str(data.resolve())}
+        own = {"datasets": (), "data": str(data.resolve()), "reading": dict(reading)}
         changes["title"] = f"{config.title}: on {data.name} instead"
         changes["problems"] = tuple(_once(grid.model_copy(update=own) for grid in config.problems))
     return config.model_copy(update=changes)

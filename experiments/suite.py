@@ -4,9 +4,10 @@ import fnmatch
 import hashlib
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ def plan(
     threads: int | None = None,
     solvers: Sequence[str] = (),
     data: Path | None = None,
+    reading: Mapping[str, Any] = MappingProxyType({}),
 ) -> Plan:
     """Read a configuration and expand it.
 
@@ -55,6 +57,8 @@ def plan(
         Further ones: keys or ``file.py:Class``, with or without ``(name=value, ...)``.
     data : Path, optional
         A file in place of all data sets of the configuration.
+    reading : mapping
+        How that file is read.
 
     Raises
     ------
@@ -62,8 +66,8 @@ def plan(
         One line for each thing that is wrong.
     """
     path = configuration.locate(name)
-    config = data_choice.override(configuration.read(path), solvers, data)
-    given = {} if data is None else data_choice.of_option(data)
+    config = data_choice.override(configuration.read(path), solvers, data, reading)
+    given = {} if data is None else data_choice.of_option(data, reading)
     if threads is not None:
         config = config.model_copy(update={"threads": (threads,)})
     warnings = _warnings(config, f"{path.name}: threads" if threads is None else "--threads")
@@ -173,6 +177,8 @@ def _execute(
                 "origin": dataset.origin,
                 "licence": dataset.licence,
                 "preprocessing": dataset.preprocessing,
+                "parts": dict(dataset.parts),
+                "files": dict(dataset.files),
             }
             for name, dataset in plan.datasets.items()
             if name in needed

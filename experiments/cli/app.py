@@ -45,7 +45,13 @@ Solvers = Annotated[
 ]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", metavar="FILE", help="Your own file in place of all data: npz with X and y, svmlight, CSV."),
+    typer.Option(
+        "--data", metavar="FILE", help="Your own file in place of all data: CSV, Parquet, svmlight, npz and others."
+    ),
+]
+Read = Annotated[
+    list[str] | None,
+    typer.Option("--read", metavar="KEY=VALUE", help="How that file is read (docs/data.md), as target=y; repeatable."),
 ]
 
 
@@ -81,7 +87,7 @@ def reproduce(
 
     if tier not in shipped():
         raise UserMistake(f"--tier {tier!r}: there is no such tier yet; there is {', '.join(shipped())}")
-    _run(tier, dry_run, out, only, as_json, quiet, threads, solver, None, with_claims=True)
+    _run(tier, dry_run, out, only, as_json, quiet, threads, solver, None, None, with_claims=True)
 
 
 @app.command()
@@ -95,9 +101,10 @@ def run(
     threads: Threads = None,
     solver: Solvers = None,
     data: Data = None,
+    read: Read = None,
 ) -> None:
     """Run one configuration: rows, curves and a figure."""
-    _run(config, dry_run, out, only, as_json, quiet, threads, solver, data, with_claims=False)
+    _run(config, dry_run, out, only, as_json, quiet, threads, solver, data, read, with_claims=False)
 
 
 def _run(
@@ -110,13 +117,19 @@ def _run(
     threads: int | None,
     solvers: list[str] | None,
     data: Path | None,
+    read: list[str] | None,
     with_claims: bool,
 ) -> None:
     from pianobench.experiments import suite
     from pianobench.experiments.cli import show
+    from pianobench.experiments.data_choice import read_options
+    from pianobench.experiments.mistakes import UserMistake
     from pianobench.results.store import Store, load
 
-    plan, store = suite.plan(config, only, threads, solvers or (), data), Store(out)
+    if read and data is None:
+        raise UserMistake(f"--read {read[0]} is for --data FILE: a configuration has its own `reading`")
+    plan = suite.plan(config, only, threads, solvers or (), data, read_options(read or ()))
+    store = Store(out)
     for warning in plan.warnings:
         typer.echo(f"pianobench: warning: {warning}", err=True)
     if dry_run:
@@ -163,11 +176,17 @@ def solvers(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def datasets(as_json: AsJson = False) -> None:
-    """List the data sets: size, field, origin and licence."""
+def datasets(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Say all of this one, which is read.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the data sets: size, field, where it comes from; or describe one."""
     from pianobench.experiments.cli import listings, show
 
-    show.listing(listings.datasets(), as_json, ("name", "n", "d", "m", "layout", "field", "description"))
+    if name is not None:
+        show.details(listings.dataset(name), as_json)
+    else:
+        show.listing(listings.datasets(), as_json, ("name", "n", "d", "m", "source", "field", "description"))
 
 
 @app.command()

@@ -12,10 +12,16 @@ from pianobench.results.store import DEFAULT_ROOT
 def compare(
     data: Annotated[
         str,
-        typer.Argument(metavar="DATA", help="Name of a data set, or a file: .npz (X and y), .svmlight, .csv."),
+        typer.Argument(metavar="DATA", help="Name of a data set, or a file: .csv, .parquet, .svmlight, .npz, ..."),
     ],
     target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Column of the labels in a CSV file; by default the last.")
+        str | None, typer.Option(metavar="NAME", help="Column of the labels in a table; by default the last.")
+    ] = None,
+    read: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--read", metavar="KEY=VALUE", help="How a file is read (docs/data.md), as missing=drop; repeatable."
+        ),
     ] = None,
     penalty: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="l1, l2 or none; repeatable.  [default: l1 and l2]")
@@ -53,7 +59,7 @@ def compare(
 ) -> None:
     """Rank the methods on your data by time to a certified gap, with a page of figures."""
     from pianobench.experiments import compare as comparing
-    from pianobench.experiments import compare_data
+    from pianobench.experiments import compare_data, data_choice
     from pianobench.experiments.cli import show
     from pianobench.experiments.cli.progress import Progress
     from pianobench.experiments.cli.ranking import show_rankings
@@ -64,11 +70,8 @@ def compare(
         raise UserMistake(f"--test {test.name} and --split {split:g} are both given: leave one out")
     if lam and lam_factor:
         raise UserMistake(f"--lam {lam[0]:g} and --lam-factor {lam_factor[0]:g} are both given: leave one out")
-    held = compare_data.Held(compare_data.named(data, target))
-    if test is not None:
-        held = compare_data.with_test(held.train, compare_data.from_file(test, target))
-    elif split is not None:
-        held = compare_data.split(held.train, split, seed)
+    reading = {**({} if target is None else {"target": target}), **data_choice.read_options(read or ())}
+    held = compare_data.of_options(data, reading, test, split, seed)
     options = comparing.Options(
         penalties=tuple(penalty or ("l1", "l2")),
         lam=tuple(lam or ()),

@@ -34,19 +34,19 @@ DATASET_KEYS = (
     "n",
     "d",
     "m",
-    "nnz",
-    "layout",
-    "dtype",
-    "checksum",
-    "classes",
-    "description",
     "field",
-    "preprocessing",
+    "description",
     "origin",
     "licence",
+    "checksum",
+    "source",
     "from",
     "available",
     "error",
+)
+DETAIL_KEYS = (
+    *("name", "description", "field", "origin", "licence", "preprocessing"),
+    *("n", "d", "m", "parts", "nnz", "density", "layout", "dtype", "classes", "features", "checksum", "files"),
 )
 
 
@@ -78,20 +78,60 @@ def solvers() -> list[dict[str, Any]]:
 
 
 def datasets() -> list[dict[str, Any]]:
-    """Data sets of ours, then those of other distributions."""
-    from pianobench.datasets import load, names
+    """Data sets of ours, none of which is read, then those of other distributions."""
+    from pianobench.datasets import entries as known_entries
     from pianobench.experiments import plugins
 
     entries = []
-    for name in names():
-        known = {"name": name, "from": OURS}
-        entries.append(_entry(DATASET_KEYS, known, lambda name=name: _of_dataset(load(name))))  # type: ignore[misc]
-    for plugin in plugins.found("data set", names()):
-        known = {"name": plugin.key, "from": plugin.distribution}
+    known = known_entries()
+    for one in known.values():
+        about = {key: getattr(one, key) for key in DATASET_KEYS if hasattr(one, key)}
         entries.append(
-            _entry(DATASET_KEYS, known, lambda plugin=plugin: _of_dataset(plugins.dataset(plugin)))  # type: ignore[misc]
+            {**dict.fromkeys(DATASET_KEYS), **about, "from": OURS, "available": not one.missing, "error": one.missing}
         )
+    for plugin in plugins.found("data set", tuple(known)):
+        told = {"name": plugin.key, "source": "another distribution", "from": plugin.distribution}
+        entries.append(_entry(DATASET_KEYS, told, lambda plugin=plugin: _of_made(plugins.dataset(plugin))))  # type: ignore[misc]
     return entries
+
+
+def _of_made(dataset: Any) -> dict[str, Any]:
+    texts = ("description", "field", "origin", "licence", "checksum")
+    return {"n": dataset.n, "d": dataset.d, "m": dataset.m, **{name: getattr(dataset, name) for name in texts}}
+
+
+def dataset(name: str) -> dict[str, Any]:
+    """All that there is to say of one data set, which is read.
+
+    Raises
+    ------
+    UserMistake
+    """
+    import numpy as np
+
+    from pianobench.experiments import data_choice
+    from pianobench.experiments.mistakes import UserMistake
+
+    try:
+        found = data_choice.load(name)
+    except ValueError as error:
+        raise UserMistake(str(error)) from error
+    dense = isinstance(found.X, np.ndarray)
+    nnz = int(np.count_nonzero(found.X)) if dense else int(found.X.nnz)
+    counts = np.bincount(found.y, minlength=found.m)
+    known = {key: getattr(found, key) for key in DETAIL_KEYS if hasattr(found, key)}
+    return {
+        **dict.fromkeys(DETAIL_KEYS),
+        **known,
+        "parts": dict(found.parts),
+        "nnz": nnz,
+        "density": nnz / (found.n * found.d),
+        "layout": "dense" if dense else "csr",
+        "dtype": str(found.X.dtype),
+        "classes": dict(zip(found.classes, counts.tolist(), strict=True)),
+        "features": list(found.features),
+        "files": dict(found.files),
+    }
 
 
 def _entry(keys: tuple[str, ...], known: dict[str, Any], look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -153,22 +193,3 @@ def _of_peer(peer: Any) -> dict[str, Any]:
     ]
     told = {"penalties": sorted(box.penalties), "needs": [], "step": box.step_is, "parameters": parameters}
     return {**told, "available": trouble is None, "error": trouble}
-
-
-def _of_dataset(dataset: Any) -> dict[str, Any]:
-    import numpy as np
-
-    dense = isinstance(dataset.X, np.ndarray)
-    return {
-        "n": dataset.n,
-        "d": dataset.d,
-        "m": dataset.m,
-        "nnz": int(np.count_nonzero(dataset.X)) if dense else int(dataset.X.nnz),
-        "layout": "dense" if dense else "csr",
-        "dtype": str(dataset.X.dtype),
-        **{
-            name: getattr(dataset, name)
-            for name in ("checksum", "description", "field", "preprocessing", "origin", "licence")
-        },
-        "classes": list(dataset.classes),
-    }

@@ -17,6 +17,7 @@ from pianobench.results.schema import FINISHED
 from pianobench.results.store import Store, Tables
 
 WIDTH_OF_PIPES = 118
+MOST_LISTED = 20
 
 
 class Progress:
@@ -76,12 +77,39 @@ def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequen
         table.add_row(*(", ".join(v) if isinstance(v, list) else "" if v is None else str(v) for v in values))
     out = console()
     out.print(table, highlight=False)
+    missing: dict[str, list[str]] = {}
     for entry in entries:
         if entry.get("error"):
-            out.print(f"{entry[columns[0]]} is not available: {entry['error']}", highlight=False, markup=False)
+            missing.setdefault(entry["error"], []).append(entry[columns[0]])
+    for reason, names in missing.items():
+        verb = "is" if len(names) == 1 else "are"
+        out.print(f"{', '.join(names)} {verb} not available: {reason}", highlight=False, markup=False)
     left_out = [name for name in entries[0] if name not in columns]
     if left_out:
         out.print(f"(--json adds {', '.join(left_out)})", style="dim", highlight=False)
+
+
+def details(facts: Mapping[str, Any], as_json: bool) -> None:
+    """One entry, a line for each fact that there is; long lists are cut in text, never in JSON."""
+    if as_json:
+        print(json.dumps(facts, indent=1))
+        return
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts.items():
+        if value not in (None, "", [], {}):
+            table.add_row(name, _in_words(value))
+    console().print(table, highlight=False, markup=False)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, dict):
+        return _in_words([f"{key} ({_in_words(one)})" for key, one in value.items()])
+    if isinstance(value, list):
+        more = f" and {len(value) - MOST_LISTED} more" if len(value) > MOST_LISTED else ""
+        return ", ".join(map(str, value[:MOST_LISTED])) + more
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def outcome(tables: Tables, folder: Path, figures: Sequence[Path], with_claims: bool, as_json: bool) -> None:

@@ -168,7 +168,7 @@ MISTAKES = [
         'data = "no.npz"',
         "problems[0].data = 'no.npz': there is no such file: a path is relative",
     ),
-    ('datasets = ["iris"]', 'data = "text.npz"', "problems[0].data = 'text.npz': text.npz is not an npz file"),
+    ('datasets = ["iris"]', 'data = "text.npz"', "problems[0].data = 'text.npz': text.npz: it is not an npz file"),
     ('datasets = ["iris"]', 'data = "my.py"', "problems[0].data = 'my.py': my.py: the ending tells the form, and .npz"),
     ('title = "Test"', "title = Test", "is not TOML: Invalid value (at line 2, column 9); texts are in quotes"),
     ('title = "Test"', 'title = "Test', "is not TOML: "),
@@ -253,7 +253,7 @@ def test_a_file_that_cannot_be_read(folder: Path, name: str, content: bytes | No
     ("words", "line"),
     [
         (["--data", "no.npz"], "--data no.npz: there is no such file; a path is relative to the working folder"),
-        (["--data", "text.npz"], "--data text.npz: text.npz is not an npz file"),
+        (["--data", "text.npz"], "--data text.npz: text.npz: it is not an npz file"),
         (["--solver", "pianoo"], "--solver pianoo: there is no such solver; did you mean 'piano'?"),
         (["--solver", "no.py:X"], "--solver no.py:X: there is no file no.py"),
         (["--solver", "my.py:Mine(rate)"], "--solver my.py:Mine(rate): (rate) is not name=value, ..."),

@@ -138,15 +138,12 @@ def test_solvers_as_json_have_the_same_keys_each(tmp_path: Path) -> None:
 def test_data_sets_as_json_have_the_same_keys_each(tmp_path: Path) -> None:
     entries = json.loads(here("datasets", "--json", cwd=tmp_path).stdout)
     assert (
-        *("name", "n", "d", "m", "nnz", "layout", "dtype", "checksum", "classes", "description", "field"),
-        *("preprocessing", "origin", "licence", "from", "available", "error"),
+        *("name", "n", "d", "m", "field", "description", "origin", "licence", "checksum", "source", "from"),
+        *("available", "error"),
     ) == listings.DATASET_KEYS
     assert {tuple(entry) for entry in entries} == {listings.DATASET_KEYS}
     (iris,) = [entry for entry in entries if entry["name"] == "iris"]
-    assert (iris["n"], iris["d"], iris["m"], iris["nnz"], iris["layout"], iris["dtype"]) == (
-        *(150, 4, 3, 600, "dense"),
-        "float64",
-    )
+    assert (iris["n"], iris["d"], iris["m"], iris["source"], iris["available"]) == (150, 4, 3, "scikit-learn", True)
     assert len(iris["checksum"]) == 64
 
 
@@ -172,3 +169,22 @@ def test_a_solver_whose_library_is_missing_is_listed_with_the_reason(
     text = here("solvers", cwd=tmp_path)
     assert text.returncode == 0
     assert "gone is not available: the library a_library_that_is_not_there" in text.stdout
+
+
+def test_one_data_set_is_described_whole(tmp_path: Path) -> None:
+    iris = json.loads(here("datasets", "iris", "--json", cwd=tmp_path).stdout)
+    assert tuple(iris) == listings.DETAIL_KEYS
+    assert (iris["nnz"], iris["density"], iris["layout"], iris["dtype"], iris["parts"]) == (
+        600,
+        1,
+        "dense",
+        "float64",
+        {},
+    )
+    assert iris["classes"] == {"setosa": 50, "versicolor": 50, "virginica": 50}
+    text = here("datasets", "digits", cwd=tmp_path).stdout
+    assert "0 (178), 1 (182)" in text
+    assert "and 44 more" in text, "64 names of columns are cut"
+    done = here("datasets", "irsi", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean iris?" in done.stderr

@@ -174,3 +174,29 @@ def test_data_by_name_by_file_or_not_at_all(tmp_path: Path) -> None:
         compare_data.named("irsi")
     with pytest.raises(UserMistake, match=r"there is no file absent\.csv$"):
         compare_data.named("absent.csv")
+    with pytest.raises(UserMistake, match=r"target=y is for files, and iris is a data set by name"):
+        compare_data.named("iris", {"target": "y"})
+
+
+def test_a_file_of_held_out_samples_is_read_together_with_the_other(tmp_path: Path) -> None:
+    """One-sided columns of zeros, labels that only one of them has: the two share columns and classes."""
+    (tmp_path / "a.svm").write_text("0 1:1\n1 2:1\n2 1:2\n")
+    (tmp_path / "b.svm").write_text("2 1:1\n1 3:4\n")
+    held = compare_data.of_options(str(tmp_path / "a.svm"), {}, test=tmp_path / "b.svm")
+    assert held.test is not None
+    assert (held.train.name, held.train.X.shape, held.train.y.tolist()) == ("a.svm", (3, 3), [0, 1, 2])
+    np.testing.assert_array_equal(held.test.X.toarray(), [[1, 0, 0], [0, 0, 4]])
+    assert held.test.y.tolist() == [2, 1]
+    (tmp_path / "b.svm").write_text("3 1:1\n1 3:4\n")
+    with pytest.raises(UserMistake, match=r"a\.svm:test has the class '3', which a\.svm:train lacks"):
+        compare_data.of_options(str(tmp_path / "a.svm"), {}, test=tmp_path / "b.svm")
+
+
+def test_samples_that_the_origin_holds_out_are_held_out() -> None:
+    whole = replace(IRIS, parts=(("train", 120), ("val", 10), ("test", 20)), y=np.tile([0, 1, 2], 50))
+    held = compare_data.parts(whole)
+    assert held.test is not None
+    np.testing.assert_array_equal(held.train.X, IRIS.X[:120])
+    np.testing.assert_array_equal(held.test.X, IRIS.X[130:])
+    assert (held.train.name, held.test.name, held.train.classes) == ("iris", "iris-held-out", IRIS.classes)
+    assert compare_data.parts(IRIS).test is None
