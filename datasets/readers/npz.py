@@ -27,8 +27,11 @@ def read(
     *,
     target: str = "y",
     features: str = "X",
+    arrays: Sequence[Sequence[str]] = (),
     scale: str | None = None,
-    parts: Sequence[tuple[str, str]] = (),
+    class_names: str | None = None,
+    feature_names: str | None = None,
+    parts_by: str | None = None,
 ) -> Parsed:
     """Arrays of npz files.
 
@@ -37,25 +40,39 @@ def read(
     paths : sequence of Path
     target, features : str
         Names of the labels (n,) and of the dense features (n, d).
+    arrays : sequence of (features, target), optional
+        Instead of these two: the names of each part, where one file holds the parts of a split.
     scale : str, optional
-        Name of a number by which the features are multiplied: integers that stand for decimals.
-    parts : sequence of (features, target), optional
-        Instead of the two names, those of each part that a file holds.
+        Name of a number that the features are to be multiplied by: whole numbers that stand for decimals.
+    class_names : str, optional
+        Name of texts (m,) for the labels, in the order of their values.
+    feature_names : str, optional
+        Name of texts (d,) for the columns.
+    parts_by : str, optional
+        Name of texts (n,) that begin with the name of the sample's part and a dot; rows come part by part.
 
     Raises
     ------
     Unreadable
     """
-    matrices, labels = [], []
+    matrices, labels, names = [], [], ()
     for path in paths:
-        arrays = _content(path)
-        for name, label in parts or [(features, target)]:
-            X, y = _one(path, arrays, name, label)
+        content = _content(path)
+        for name, label in arrays or [(features, target)]:
+            X, y = _one(path, content, name, label)
             if scale is not None:
-                X = _scaled(path, X, arrays, scale)
+                X = _scaled(X, _texts(path, content, scale, "scale", 1))
+            if class_names is not None:
+                y = _named(path, y, _texts(path, content, class_names, "class_names"))
+            if feature_names is not None:
+                names = tuple(_texts(path, content, feature_names, "feature_names", X.shape[1]).tolist())
             matrices.append(X)
             labels.append(y)
-    return stacked(matrices, labels)
+    if parts_by is None:
+        return stacked(matrices, labels, features=names)
+    if len(matrices) > 1:
+        raise Unreadable("parts_by is for one file with one pair of arrays: leave it out")
+    return _by_part(matrices[0], labels[0], _texts(paths[0], content, parts_by, "parts_by", len(labels[0])), names)
 
 
 def _content(path: Path) -> dict[str, NDArray[Any]]:
@@ -143,7 +160,38 @@ def _csr(path: Path, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
     return X
 
 
-def _scaled(path: Path, X: Any, arrays: dict[str, NDArray[Any]], scale: str) -> Any:
-    if scale not in arrays or arrays[scale].ndim or arrays[scale].dtype.kind not in "iuf":
-        raise Unreadable(f"it has no number {scale!r} to multiply with: leave the option scale out", path=path)
-    return X * float(arrays[scale])
+def _texts(path: Path, arrays: dict[str, NDArray[Any]], name: str, option: str, size: int | None = None) -> Any:
+    """An array that an option names, as texts."""
+    if name not in arrays:
+        raise Unreadable(f"it has no array {name!r}, which {option} asks for: leave {option} out", path=path)
+    found = np.atleast_1d(arrays[name]).astype(str)
+    if found.ndim != 1 or (size is not None and found.size != size):
+        raise Unreadable(f"{name} has shape {arrays[name].shape}: {size} values are expected as {option}", path=path)
+    return found
+
+
+def _scaled(X: Any, scale: NDArray[np.str_]) -> Any:
+    """Times a decimal such as 0.001, as correctly rounded as if the decimals had been written down."""
+    try:
+        factor = float(scale[0])
+    except ValueError:
+        raise Unreadable(f"its scale is {scale[0]!r}: a number is expected") from None
+    inverse = round(1 / factor) if factor else 0
+    return X / inverse if inverse * factor == 1 else X * factor
+
+
+def _named(path: Path, y: NDArray[Any], names: NDArray[np.str_]) -> NDArray[np.str_]:
+    values, codes = np.unique(y, return_inverse=True)
+    if len(values) != len(names):
+        raise Unreadable(
+            f"it has {len(values)} classes and {len(names)} names of classes: as many are expected", path=path
+        )
+    return names[codes]
+
+
+def _by_part(X: Any, y: NDArray[Any], marks: NDArray[np.str_], features: tuple[str, ...]) -> Parsed:
+    of_row = np.char.partition(marks, ".")[:, 0]
+    parts = tuple(dict.fromkeys(of_row.tolist()))
+    order = np.concatenate([np.flatnonzero(of_row == part) for part in parts])
+    sizes = tuple(int(np.sum(of_row == part)) for part in parts)
+    return Parsed(X[order], y[order], sizes, features, ("rows put in the order of the parts",), parts)
