@@ -15,6 +15,8 @@ FORMS = {
     "npz": "npz",
     "svmlight": "svmlight",
     "table": "tables",
+    "arff": "arff",
+    "keel": "keel",
 }
 # Ending → form. What has another ending is read by naming the form.
 ENDINGS = {
@@ -25,6 +27,8 @@ ENDINGS = {
     ".csv": "table",
     ".tsv": "table",
     ".txt": "table",
+    ".arff": "arff",
+    ".dat": "keel",
 }
 
 
