@@ -14,6 +14,7 @@ Reader = Callable[..., Parsed]
 FORMS = {
     "npz": "npz",
     "svmlight": "svmlight",
+    "idx": "idx",
     "table": "tables",
     "arff": "arff",
     "keel": "keel",
@@ -24,6 +25,8 @@ ENDINGS = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
+    ".idx1-ubyte": "idx",
+    ".idx3-ubyte": "idx",
     ".csv": "table",
     ".tsv": "table",
     ".txt": "table",
