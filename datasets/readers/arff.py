@@ -87,12 +87,12 @@ def relation(
     rows = Rows(attributes, label, wanted, missing, null)
     labels: list[NDArray[Any]] = []
     dropped = 0
-    for path, (_, last) in zip(paths, headers, strict=True):
-        encoding.start(path)
+    for path, (here, last) in zip(paths, headers, strict=True):
+        encoding.start(path, here.attributes)
         with opened(path) as stream:
             for _ in range(last):
                 stream.readline()
-            for block in rows.blocks(stream, last, path):
+            for block in rows.blocks(stream, last, path, here.attributes[label].first):
                 labels.append(block.y)
                 encoding.add(block)
                 dropped += block.dropped
@@ -133,12 +133,14 @@ def _target(first: Header, attributes: Sequence[Attribute], target: str | int | 
     if target is None:
         usual = [i for i, name in enumerate(names) if name.lower() in _USUAL]
         return _checked(attributes, usual[-1] if usual else len(names) - 1)
+    if not isinstance(target, int | str):
+        raise Unreadable(f"target is {target!r}: the name of an attribute, or its position from 0, is expected")
     if target in names:
         return _checked(attributes, names.index(str(target)))
     try:
         position = int(target)
         return _checked(attributes, range(len(names))[position])
-    except (ValueError, TypeError):
+    except ValueError:
         raise Unreadable(f"no attribute is called {target!r}, the target: it has {_listed(names)}") from None
     except IndexError:
         raise Unreadable(f"target {target} is beyond its {len(names)} attributes: count from 0") from None

@@ -47,6 +47,7 @@ class Encoding:
         self._implied = 0
         self._most = 0
         self._path = Path()
+        self._first: dict[int, int] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,8 +58,9 @@ class Encoding:
             found += [f"{one.name}={value}" for value in one.values] if one.kind == "nominal" else [one.name]
         return tuple(found)
 
-    def start(self, path: Path) -> None:
-        """The blocks that follow are of this file."""
+    def start(self, path: Path, declared: Sequence[Attribute]) -> None:
+        """The blocks that follow are of this file, which declares its attributes so."""
+        self._first = {i: self._attributes[i].values.index(declared[i].values[0]) for i in self._nominal}
         self._ends.append(self._n)
         self._path = path
         self._most += max(FREE, RATIO * path.stat().st_size)
@@ -100,7 +102,7 @@ class Encoding:
         codes: dict[int, NDArray[Any]] = {}
         if block.entries is not None:
             self._count(rows * len(self._nominal))
-            codes = {i: np.zeros(rows, np.int64) for i in self._nominal}
+            codes = {i: np.full(rows, self._first[i], np.int64) for i in self._nominal}
             at, position, found = block.entries
             numeric = np.ones(len(at), bool)
             order = np.argsort(position, kind="stable")

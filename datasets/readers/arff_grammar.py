@@ -44,6 +44,11 @@ class Attribute:
     kind: str
     values: tuple[str, ...] = ()
 
+    @property
+    def first(self) -> str | None:
+        """What sparse rows that leave it out mean: 0, or the first value; None where they must not."""
+        return "0" if self.kind == "numeric" else next(iter(self.values), None)
+
 
 @dataclass(frozen=True)
 class Header:

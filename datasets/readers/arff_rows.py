@@ -77,8 +77,16 @@ class Rows:
         self._convert = {i: feature_converter(attributes[i]) for i in wanted}
         self._convert[target] = label_converter(attributes[target], self.labels)
 
-    def blocks(self, stream: IO[bytes], line: int, path: Path) -> Iterator[Block]:
+    def blocks(self, stream: IO[bytes], line: int, path: Path, first: str | None) -> Iterator[Block]:
         """What follows line number `line`.
+
+        Parameters
+        ----------
+        stream : binary file
+        line : int
+        path : Path
+        first : str or None
+            Label of sparse rows that leave it out.
 
         Raises
         ------
@@ -93,7 +101,7 @@ class Rows:
                 raise Unreadable(f"it goes on for more than {LINE >> 20} MiB: this is no row", line + lines, path)
             if self.null:
                 data = data.replace(self.null, b"?")
-            block = self._fast(data.replace(b"\r\n", b"\n")) or self._slow(data, line, path)
+            block = self._fast(data.replace(b"\r\n", b"\n")) or self._slow(data, line, path, first)
             if block is not None:
                 yield block
             line += lines
@@ -155,7 +163,7 @@ class Rows:
         except Unreadable:
             return None
 
-    def _slow(self, data: bytes, line: int, path: Path) -> Block | None:
+    def _slow(self, data: bytes, line: int, path: Path, first: str | None) -> Block | None:
         """Value by value; None where there is no row."""
         rows: list[list[float]] = []
         triples: list[tuple[int, int, float]] = []
@@ -169,7 +177,7 @@ class Rows:
                 if sparse is not None and sparse != text.startswith("{"):
                     raise Unreadable("sparse and dense rows are mixed: write all in one way")
                 sparse = text.startswith("{")
-                found = self._sparse(text) if sparse else self._dense(text)
+                found = self._sparse(text, first) if sparse else self._dense(text)
                 if self._incomplete(found):
                     dropped += 1
                     continue
@@ -201,8 +209,7 @@ class Rows:
             raise Unreadable(f"it has {len(found)} values, and {len(self.attributes)} attributes are declared")
         return {i: found[i] for i in (*self.wanted, self.target)}
 
-    def _sparse(self, text: str) -> dict[int, str | None]:
-        """An entry that is not there is 0, and the first value of a nominal attribute."""
+    def _sparse(self, text: str, first: str | None) -> dict[int, str | None]:
         found: dict[int, str | None] = {}
         for position, cell in entries(text):
             if position >= len(self.attributes):
@@ -210,11 +217,10 @@ class Rows:
             if position in found:
                 raise Unreadable(f"position {position} is there twice")
             found[position] = cell
-        target = self.attributes[self.target]
         if self.target not in found:
-            if target.kind not in ("numeric", "nominal"):
-                raise Unreadable(f"it has no value of the target {shown(target.name)}")
-            found[self.target] = "0" if target.kind == "numeric" else target.values[0]
+            if first is None:
+                raise Unreadable(f"it has no value of the target {shown(self.attributes[self.target].name)}")
+            found[self.target] = first
         return {i: cell for i, cell in found.items() if i in self._used}
 
     def _incomplete(self, found: dict[int, str | None]) -> bool:
