@@ -25,7 +25,7 @@ _MISSING = ("error", "drop", "mean")
 
 
 def read(
-    paths: Sequence[Path], *, target: str | int | None = None, drop: Sequence[str] = (), missing: str = "error"
+    paths: Sequence[Path], *, target: str | int | None = None, drop: Sequence[str | int] = (), missing: str = "error"
 ) -> Parsed:
     """Attributes and labels of ARFF files.
 
@@ -40,11 +40,11 @@ def read(
     target : str or int, optional
         Name of the attribute of labels, or its position from 0, from the end where it is negative. By default the
         last that is called class, label or target; where none is, the last.
-    drop : sequence of str
-        Names of attributes that are no features.
+    drop : sequence of str or int
+        Attributes to leave out, by name or position: the ids of rows.
     missing : str
-        What is done about ``?``: "error" refuses it, "drop" leaves the row out, "mean" fills in the mean of the
-        column over the first file.
+        What to do where values are missing: ``error``; ``drop`` their rows; ``mean``, numbers get the mean of their
+        column over the first file, and where a category is missing, all its columns are zero.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def relation(
     paths: Sequence[Path],
     headers: Sequence[tuple[Header, int]],
     target: str | int | None,
-    drop: Sequence[str],
+    drop: Sequence[str | int],
     missing: str,
     null: bytes = b"",
 ) -> Parsed:
@@ -72,7 +72,7 @@ def relation(
     Unreadable
     """
     if missing not in _MISSING:
-        raise Unreadable(f"missing is {missing!r}: one of {', '.join(_MISSING)} is expected")
+        raise Unreadable(f"missing is {missing!r}: {', '.join(_MISSING)} are the choices")
     attributes = _merged(paths, [one for one, _ in headers])
     first = headers[0][0]
     notes = []
@@ -80,14 +80,14 @@ def relation(
     if target is None and label != len(attributes) - 1:
         notes.append(f"labels from {attributes[label].name}")
     wanted = _features(first, attributes, label, drop)
-    unlisted = len(attributes) - 1 - len(wanted) - len(drop)
-    if unlisted > 0:
-        notes.append(f"{unlisted} attributes that are not among the inputs left out")
+    if first.inputs:
+        notes.append(f"the {len(wanted)} attributes of @inputs alone")
     encoding = Encoding(attributes, wanted)
     rows = Rows(attributes, label, wanted, missing, null)
     labels: list[NDArray[Any]] = []
     dropped = 0
     for path, (here, last) in zip(paths, headers, strict=True):
+        before, dropped_before = encoding.n, dropped
         encoding.start(path, here.attributes)
         with opened(path) as stream:
             for _ in range(last):
@@ -96,6 +96,13 @@ def relation(
                 labels.append(block.y)
                 encoding.add(block)
                 dropped += block.dropped
+        if encoding.n == before:
+            why = (
+                "each has a missing value: drop attributes rather than rows"
+                if dropped > dropped_before
+                else "it ends after the header"
+            )
+            raise Unreadable(f"it gives no row, {why}", path=path)
     X, sizes, more = encoding.finish()
     if dropped:
         notes.append(f"{dropped} rows with missing values left out")
@@ -124,53 +131,49 @@ def _merged(paths: Sequence[Path], headers: Sequence[Header]) -> list[Attribute]
 
 def _target(first: Header, attributes: Sequence[Attribute], target: str | int | None) -> int:
     names = [one.name for one in attributes]
-    if target is None and (first.several_labels or len(first.outputs) > 1):
-        raise Unreadable("it declares several labels for each row: name one as target, and drop the others")
     if not names:
         raise Unreadable("it declares no attributes: @attribute, with a name and a type, is expected for each column")
-    if target is None and first.outputs:
-        target = first.outputs[0]
-    if target is None:
-        usual = [i for i, name in enumerate(names) if name.lower() in _USUAL]
-        return _checked(attributes, usual[-1] if usual else len(names) - 1)
-    if not isinstance(target, int | str):
-        raise Unreadable(f"target is {target!r}: the name of an attribute, or its position from 0, is expected")
-    if target in names:
-        return _checked(attributes, names.index(str(target)))
-    try:
-        position = int(target)
-        return _checked(attributes, range(len(names))[position])
-    except ValueError:
-        raise Unreadable(f"no attribute is called {target!r}, the target: it has {_listed(names)}") from None
-    except IndexError:
-        raise Unreadable(f"target {target} is beyond its {len(names)} attributes: count from 0") from None
-
-
-def _checked(attributes: Sequence[Attribute], label: int) -> int:
+    if target is None and (first.several_labels or len(first.outputs) > 1):
+        raise Unreadable("it declares several labels for each row: name one as target, and drop the others")
+    usual = [i for i, name in enumerate(names) if name.lower() in _USUAL]
+    if target is not None:
+        label = _position(names, target, "target")
+    elif first.outputs:
+        label = _position(names, first.outputs[0], "@outputs")
+    else:
+        label = usual[-1] if usual else len(names) - 1
     if attributes[label].kind == "date":
-        raise Unreadable(f"the target {shown(attributes[label].name)} is a date: name another attribute as target")
+        raise Unreadable(f"the target {shown(names[label])} is a date: name another attribute as target")
     return label
 
 
-def _features(first: Header, attributes: Sequence[Attribute], label: int, drop: Sequence[str]) -> list[int]:
+def _features(first: Header, attributes: Sequence[Attribute], label: int, drop: Sequence[str | int]) -> list[int]:
     names = [one.name for one in attributes]
-    if isinstance(drop, str):
-        raise Unreadable(f"drop is {drop!r}: a list of names is expected, [{drop!r}]")
-    for option, listed in (("drop", drop), ("@inputs", first.inputs), ("@outputs", first.outputs)):
-        unknown = next((name for name in listed if name not in names), None)
-        if unknown is not None:
-            raise Unreadable(f"{option} names {unknown!r}, and no attribute is called so: it has {_listed(names)}")
-    left_out = set(drop) | (set(names) - set(first.inputs) if first.inputs else set())
-    wanted = [i for i, name in enumerate(names) if i != label and name not in left_out]
+    left_out = {_position(names, one, "drop") for one in ([drop] if isinstance(drop, str | int) else drop)}
+    inputs = {_position(names, one, "@inputs") for one in first.inputs} or set(range(len(names)))
+    wanted = sorted(inputs - left_out - {label})
     for i in wanted:
         if attributes[i].kind not in ("numeric", "nominal"):
             raise Unreadable(
                 f"attribute {shown(names[i])} is of type {attributes[i].kind}, and features are numbers or categories: "
-                "name it in the option drop, or encode it first"
+                f"leave it out (drop = [{shown(names[i])}]), or encode it first"
             )
     if not wanted:
         raise Unreadable("no attribute is left as a feature: name fewer in drop")
     return wanted
+
+
+def _position(names: Sequence[str], given: str | int, option: str) -> int:
+    """A name, or a position from 0, also as text."""
+    if isinstance(given, str) and given in names:
+        return names.index(given)
+    try:
+        return range(len(names))[int(given) if isinstance(given, int | str) else len(names)]
+    except (ValueError, IndexError):
+        raise Unreadable(
+            f"no attribute is called {given!r}: give {option} one of {_listed(names)}, or a position, 0 to "
+            f"{len(names) - 1}"
+        ) from None
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from pianobench.datasets.readers.arff_grammar import Attribute, shown
 from pianobench.datasets.readers.arff_rows import Block
 from pianobench.datasets.readers.columns import Numbers
+from pianobench.datasets.readers.one_hot import DENSITY, WIDE
 from pianobench.datasets.readers.packed import FREE, RATIO
 from pianobench.datasets.readers.parsed import Unreadable
 
-# One-hot columns that would be dense to less than this share are stored as CSR.
-DENSE = 0.25
 _ENTRY = 16  # bytes of an entry of CSR, with room for its row
 
 
@@ -37,11 +36,11 @@ class Encoding:
         widths = [len(attributes[i].values) if attributes[i].kind == "nominal" else 1 for i in wanted]
         starts = np.concatenate([[0], np.cumsum(widths, dtype=np.int64)])
         self._start = dict(zip(wanted, starts.tolist(), strict=False))
-        self._widths = dict(zip(wanted, widths, strict=True))
         self._d = int(starts[-1])
-        self._sparse: bool | None = True if len(wanted) < DENSE * self._d else None
+        # Of dense rows; with sparse rows X is sparse too.
+        self._sparse: bool | None = True if self._d > WIDE and len(wanted) < DENSITY * self._d else None
         self._rows = Numbers(self._d)
-        self._n = 0
+        self.n = 0
         self._ends: list[int] = []
         self._entries: list[tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]] = []
         self._implied = 0
@@ -61,7 +60,7 @@ class Encoding:
     def start(self, path: Path, declared: Sequence[Attribute]) -> None:
         """The blocks that follow are of this file, which declares its attributes so."""
         self._first = {i: self._attributes[i].values.index(declared[i].values[0]) for i in self._nominal}
-        self._ends.append(self._n)
+        self._ends.append(self.n)
         self._path = path
         self._most += max(FREE, RATIO * path.stat().st_size)
 
@@ -74,6 +73,8 @@ class Encoding:
             Sparse rows after dense ones, or far more entries than the file has bytes for.
         """
         rows = len(block.y)
+        if not rows:
+            return
         if block.entries is None and not self._sparse:
             self._sparse = False
             self._add_dense(block, rows)
@@ -82,7 +83,7 @@ class Encoding:
         else:
             self._sparse = True
             self._add_sparse(block, rows)
-        self._n += rows
+        self.n += rows
 
     def _add_dense(self, block: Block, rows: int) -> None:
         out = np.zeros((rows, self._d))
@@ -91,14 +92,12 @@ class Encoding:
             if self._attributes[i].kind == "nominal":
                 there = np.flatnonzero(column >= 0)
                 out[there, start + column[there]] = 1
-                out[np.flatnonzero(column < 0), start : start + self._widths[i]] = np.nan
             else:
                 out[:, start] = column
         self._rows.add(out)
 
     def _add_sparse(self, block: Block, rows: int) -> None:
         row, column, value = [], [], []
-        every = np.arange(rows, dtype=np.int64)
         codes: dict[int, NDArray[Any]] = {}
         if block.entries is not None:
             self._count(rows * len(self._nominal))
@@ -124,14 +123,13 @@ class Encoding:
                 column.append(np.full(len(there), self._start[i]))
                 value.append(given[there])
         for i, given in codes.items():
-            there, absent, width = np.flatnonzero(given >= 0), np.flatnonzero(given < 0), self._widths[i]
-            self._count(len(absent) * width)
-            row += [every[there], np.repeat(absent, width)]
-            column += [self._start[i] + given[there], np.tile(self._start[i] + np.arange(width), len(absent))]
-            value += [np.ones(len(there)), np.full(len(absent) * width, np.nan)]
+            there = np.flatnonzero(given >= 0)
+            row.append(there)
+            column.append(self._start[i] + given[there])
+            value.append(np.ones(len(there)))
         self._entries.append(
             (
-                np.concatenate(row) + self._n,
+                np.concatenate(row) + self.n,
                 np.concatenate(column).astype(np.int32 if self._d < 2**31 else np.int64),
                 np.concatenate(value),
             )
@@ -154,7 +152,7 @@ class Encoding:
         Unreadable
             Missing values cannot be filled in: the first file has no value of that column.
         """
-        ends = [*self._ends[1:], self._n]
+        ends = [*self._ends[1:], self.n]
         notes = []
         if self._nominal:
             what = f"{len(self._nominal)} nominal attributes" if len(self._nominal) > 1 else "1 nominal attribute"
@@ -164,7 +162,7 @@ class Encoding:
 
             row, column, value = (np.concatenate(part) for part in zip(*self._entries, strict=True))
             self._entries.clear()
-            X: Any = coo_array((value, (row, column)), shape=(self._n, self._d)).tocsr()
+            X: Any = coo_array((value, (row, column)), shape=(self.n, self._d)).tocsr()
             if self._nominal:
                 notes.append("what sparse rows leave out of nominal attributes is the first value")
         else:

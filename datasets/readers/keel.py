@@ -13,7 +13,7 @@ from pianobench.datasets.readers.parsed import Parsed, Unreadable
 
 
 def read(
-    paths: Sequence[Path], *, target: str | int | None = None, drop: Sequence[str] = (), missing: str = "error"
+    paths: Sequence[Path], *, target: str | int | None = None, drop: Sequence[str | int] = (), missing: str = "error"
 ) -> Parsed:
     """Attributes and labels of KEEL's files.
 
