@@ -11,6 +11,7 @@ from pianobench.experiments.cli.check_solver import check_solver
 from pianobench.experiments.cli.clean import clean
 from pianobench.experiments.cli.compare import compare
 from pianobench.experiments.cli.doctor import doctor
+from pianobench.experiments.cli.fetch import fetch
 from pianobench.experiments.cli.init_config import init_config
 from pianobench.results.store import DEFAULT_ROOT
 
@@ -210,5 +211,6 @@ def claims(as_json: AsJson = False) -> None:
 app.command("check-solver")(check_solver)
 app.command()(compare)
 app.command()(doctor)
+app.command()(fetch)
 app.command()(clean)
 app.command("init-config")(init_config)

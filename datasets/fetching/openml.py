@@ -1,0 +1,96 @@
+"""Sets of OpenML, by number or by name: its description says the file, its MD5, the target and what is no feature."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pianobench.datasets.fetching.download import download
+from pianobench.datasets.fetching.wanted import FetchError, File, Wanted
+
+API = "https://www.openml.org/api/v1/json"
+DESCRIPTION = "description.json"  # as it came, beside the data
+_MOST = 1 << 24  # bytes of an answer of the interface
+
+
+def wanted(key: str, place: Path, anew: bool) -> Wanted:
+    """The ARFF file of a data set.
+
+    Parameters
+    ----------
+    key : str
+        A number, or a name: the active set of this name that came first.
+    place : Path
+        Folder of the set; a description that is there is not asked for again.
+    anew : bool
+        It is.
+
+    Raises
+    ------
+    FetchError
+        OpenML has no such set, or it has not one column of labels.
+    """
+    notes: tuple[str, ...] = ()
+    path = place / DESCRIPTION
+    if anew or not path.is_file():
+        number, notes = (int(key), ()) if key.isdigit() else _number(key)
+        download(f"{API}/data/{number}", path, most_bytes=_MOST)
+    try:
+        about = json.loads(path.read_text("utf-8"))["data_set_description"]
+        number, name, url = int(about["id"]), str(about["name"]), str(about["url"])
+        kind, md5 = str(about["format"]).lower(), str(about.get("md5_checksum") or "")
+    except (ValueError, KeyError, TypeError) as error:
+        raise FetchError(f"{path} is no description of OpenML's: delete it and try again") from error
+    if kind not in ("arff", "sparse_arff"):
+        raise FetchError(f"it has the form {about['format']}, and only ARFF files of OpenML are read")
+    if str(about.get("status") or "active") != "active":
+        notes += (f"OpenML lists it as {about['status']}",)
+    if API.startswith("https:") and url.startswith("http:"):  # what old descriptions have
+        url = f"https:{url.removeprefix('http:')}"
+    options = {"target": _target(about), "drop": _no_features(about)}
+    facts = {
+        "description": f"OpenML's {name}, version {about.get('version')}",
+        "field": "not stated",
+        "origin": f"OpenML {number}",
+        "licence": str(about.get("licence") or "not stated"),
+        "form": "arff",
+        "options": {option: value for option, value in options.items() if value},
+    }
+    return Wanted((File(f"{number}.arff", url, md5=md5),), facts, notes)
+
+
+def _number(name: str) -> tuple[int, tuple[str, ...]]:
+    """Of the active set that came first under a name, and what to know about the others."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "list.json"
+        try:
+            download(f"{API}/data/list/data_name/{quote(name)}/status/active", path, most_bytes=_MOST)
+            found = sorted(int(one["did"]) for one in json.loads(path.read_text("utf-8"))["data"]["dataset"])
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, FetchError) and "412" not in str(error):
+                raise
+            raise FetchError(f"OpenML has no active data set that is called {name}: its numbers work, too") from error
+    others = f", and has {len(found) - 1} more of this name: {', '.join(map(str, found[1:6]))}" if found[1:] else ""
+    return found[0], (f"OpenML calls it number {found[0]}{others}",)
+
+
+def _target(about: dict[str, Any]) -> str:
+    target = str(about.get("default_target_attribute") or "")
+    if not target or "," in target:
+        raise FetchError(
+            f"OpenML names {f'several targets, {target}' if target else 'no target'}, and one column of labels is "
+            f"expected: download {about['url']} and choose one yourself, with --data and --read target=NAME"
+        )
+    return target
+
+
+def _no_features(about: dict[str, Any]) -> list[str]:
+    """Columns that are no features: marks of the rows, and what the description says to leave out."""
+    found: list[str] = []
+    for key in ("row_id_attribute", "ignore_attribute"):
+        value = about.get(key) or []
+        found += value if isinstance(value, list) else str(value).split(",")
+    return list(dict.fromkeys(str(one).strip() for one in found))
