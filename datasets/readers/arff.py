@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pianobench.datasets.readers.arff_encoding import Encoding
 from pianobench.datasets.readers.arff_grammar import Attribute, Header, header, shown
 from pianobench.datasets.readers.arff_rows import Rows
+from pianobench.datasets.readers.arff_values import Schema
 from pianobench.datasets.readers.packed import lines, opened
 from pianobench.datasets.readers.parsed import Parsed, Unreadable
 
@@ -83,7 +84,8 @@ def relation(
     if first.inputs:
         notes.append(f"the {len(wanted)} attributes of @inputs alone")
     encoding = Encoding(attributes, wanted)
-    rows = Rows(attributes, label, wanted, missing, null)
+    schema = Schema(attributes, label, wanted, missing)
+    rows = Rows(schema, null)
     labels: list[NDArray[Any]] = []
     dropped = 0
     for path, (here, last) in zip(paths, headers, strict=True):
@@ -110,7 +112,7 @@ def relation(
     if attributes[label].kind == "hierarchical":
         notes.append("labels are the leaves of their paths")
     if attributes[label].kind != "numeric":
-        y = _values(list(rows.labels.codes))[y.astype(np.int64)]
+        y = _values(list(schema.labels.codes))[y.astype(np.int64)]
     return Parsed(X, y, sizes, encoding.names if first.named else (), (*notes, *more))
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pianobench.datasets.readers.arff_grammar import Attribute, shown
 from pianobench.datasets.readers.parsed import Unreadable
@@ -32,6 +36,54 @@ class Labels:
         if len(text) > LONGEST_LABEL:
             raise Unreadable(f"label {shown(text)} is longer than {LONGEST_LABEL} characters: is this the target?")
         return self.codes.setdefault(text, len(self.codes))
+
+
+class Schema:
+    """What is read of each row.
+
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+    target : int
+        Position of the label.
+    wanted : sequence of int
+        Positions of the features.
+    missing : str
+        "error", "drop" or "mean".
+    """
+
+    def __init__(self, attributes: Sequence[Attribute], target: int, wanted: Sequence[int], missing: str) -> None:
+        self.attributes = attributes
+        self.target = target
+        self.wanted = wanted
+        self.missing = missing
+        self.labels = Labels()
+        self.convert = {i: feature_converter(attributes[i]) for i in wanted}
+        self.convert[target] = label_converter(attributes[target], self.labels)
+        self.numeric = {i for i in self.convert if attributes[i].kind == "numeric"}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows as numbers.
+
+    Parameters
+    ----------
+    columns : dict of int to ndarray (rows,)
+        By position of the attribute, of dense rows: float64 where it is numeric, NaN for a missing one; else a code
+        of its values as int64, -1 for a missing one.
+    entries : tuple of ndarray, or None
+        Of sparse rows: row, position and value of each entry; codes are values too, NaN is missing.
+    y : ndarray (rows,)
+        Labels: numbers or codes of `Labels`.
+    dropped : int
+        Rows left out.
+    """
+
+    columns: dict[int, NDArray[Any]]
+    entries: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]] | None
+    y: NDArray[Any]
+    dropped: int
 
 
 def feature_converter(attribute: Attribute) -> Callable[[str], float]:

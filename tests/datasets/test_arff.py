@@ -129,7 +129,7 @@ def test_what_is_written_comes_back_dense_and_sparse(tmp_path: Path, table: Any)
         assert labels(data) == y
 
 
-@pytest.mark.parametrize("kind", ["plain", "nominal", "missing", "quoted", "late"])
+@pytest.mark.parametrize("kind", ["plain", "nominal", "missing", "quoted", "sparse", "late"])
 def test_blocks_of_plain_rows_are_as_those_read_value_by_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
@@ -142,10 +142,13 @@ def test_blocks_of_plain_rows_are_as_those_read_value_by_value(
         rows[7] = "?, 1,x"
     elif kind == "quoted":
         rows[30] = "'1',1,'x'"
+    elif kind == "sparse":
+        head = COLOURS
+        rows = [f"{{0 {i}, 1 {['blue', 'red'][i % 3 % 2]}}}" if i % 4 else "{2 y}" for i in range(40)]
     options = {"missing": "drop"} if kind == "missing" else {}
     monkeypatch.setattr(arff_rows, "BLOCK", 100)
     by_block = read(tmp_path, head + "\n".join(rows), **options)
-    monkeypatch.setattr(arff_rows.Rows, "_fast", lambda *_: None)
+    monkeypatch.setattr(arff_rows, "plain", lambda *_: None)
     by_value = read(tmp_path, head + "\n".join(rows), **options)
     assert by_block.checksum == by_value.checksum
     assert by_block.n == (39 if kind == "missing" else 40)
