@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
 
-from pianobench.datasets import scikit_learn, shared
 from pianobench.datasets.dataset import Dataset
-from pianobench.datasets.entry import Entry
+from pianobench.datasets.entry import Entry, MissingData
 
-# Where two sources have a name, the first one's data are meant.
-_SOURCES: tuple[Callable[[], Iterable[Entry]], ...] = (
-    scikit_learn.entries,
-    shared.entries,
-)
+SOURCES = ("scikit_learn", "bundled", "generated", "shared", "fetched")
+"""Modules with a function `entries`, imported when names are asked for: a cell that reads two arrays needs none. Where
+two of them have a name, the first one's data are meant."""
 
 
 class UnknownDataset(ValueError):
@@ -23,8 +21,8 @@ class UnknownDataset(ValueError):
 def entries() -> dict[str, Entry]:
     """What is known of each data set, by name in alphabetical order; nothing is read."""
     found: dict[str, Entry] = {}
-    for source in _SOURCES:
-        for entry in source():
+    for source in SOURCES:
+        for entry in import_module(f"pianobench.datasets.{source}").entries():
             found.setdefault(entry.name, entry)
     return dict(sorted(found.items()))
 
@@ -40,7 +38,8 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        A name of the registry; ``letter:train`` is one part of a set that its origin splits.
+        A name of the registry. ``letter:train`` is one part of a set that its origin splits, ``dense:n=500,seed=3`` a
+        generated one with these parameters.
 
     Raises
     ------
@@ -50,12 +49,42 @@ def load(name: str) -> Dataset:
         It is known and not on this machine.
     UnknownPart
         The set is not split so.
+    UnusableParameter
+        A generator has no such parameter, or not such a value.
+    UnusableFile
+        A file of the set is damaged.
     """
+    from pianobench.datasets import fetched, generated
+
     key, _, rest = name.partition(":")
     known = entries()
     if key not in known:
+        remedy = fetched.remedy(key)
+        if remedy is not None:
+            raise MissingData(f"{key} is not on this machine: {remedy}")
         near = difflib.get_close_matches(key, known, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise UnknownDataset(f"no data set is called {key!r}: {hint}`pianobench datasets` lists all names")
+    if known[key].source == "generated":
+        return generated.load(key, rest)
     found = known[key].load()
     return found.part(rest) if rest else found
+
+
+def sizes(name: str) -> tuple[int, int, int]:
+    """n, d and m of a data set that `load` accepts; it is read only for one of its parts.
+
+    Raises
+    ------
+    UnknownDataset, MissingData, UnknownPart, UnusableParameter
+    """
+    from pianobench.datasets import generated
+
+    key, _, rest = name.partition(":")
+    known = entries().get(key)
+    found: Any
+    if known is None or (rest and known.source != "generated"):
+        found = load(name)
+    else:
+        found = generated.generator(key, rest) if known.source == "generated" else known
+    return found.n, found.d, found.m

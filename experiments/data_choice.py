@@ -31,16 +31,19 @@ def load(name: str) -> Dataset:
     if plugin is not None:
         found = plugins.dataset(plugin)
         return found.part(part) if part else found
-    if key in own:
-        return replace(datasets.load(name), name=name)
-    if Path(name).suffix in forms.ENDINGS:
+    if key not in own and Path(name).suffix in forms.ENDINGS:
         raise datasets.UnknownDataset(
             f'no data set is called {name!r}: your own file is data = "{name}" in place of datasets'
         )
-    known = [*own, *(p.key for p in plugins.found("data set", own))]
-    near = difflib.get_close_matches(key, known, n=3)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise datasets.UnknownDataset(f"no data set is called {name!r}: {hint}`pianobench datasets` lists all names")
+    try:
+        return replace(datasets.load(name), name=name)
+    except datasets.UnknownDataset:
+        known = [*own, *(p.key for p in plugins.found("data set", own))]
+        near = difflib.get_close_matches(key, known, n=3)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise datasets.UnknownDataset(
+            f"no data set is called {name!r}: {hint}`pianobench datasets` lists all names"
+        ) from None
 
 
 def of_option(file: Path, options: Mapping[str, Any]) -> dict[str, Dataset]:

@@ -80,11 +80,13 @@ def solvers() -> list[dict[str, Any]]:
 def datasets() -> list[dict[str, Any]]:
     """Data sets of ours, none of which is read, then those of other distributions."""
     from pianobench.datasets import entries as known_entries
+    from pianobench.datasets.registry import SOURCES
     from pianobench.experiments import plugins
 
     entries = []
     known = known_entries()
-    for one in known.values():
+    places = [source.replace("_", "-") for source in SOURCES]
+    for one in sorted(known.values(), key=lambda one: places.index(one.source)):
         about = {key: getattr(one, key) for key in DATASET_KEYS if hasattr(one, key)}
         entries.append(
             {**dict.fromkeys(DATASET_KEYS), **about, "from": OURS, "available": not one.missing, "error": one.missing}

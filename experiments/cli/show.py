@@ -65,22 +65,25 @@ def cells(cells: Sequence[Cell], store: Store, as_json: bool) -> None:
 
 
 def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequence[str]) -> None:
-    """A table of entries; as text these columns only, as JSON everything."""
+    """A table of entries; as text these columns of the usable ones, as JSON everything."""
     if as_json:
         print(json.dumps(list(entries), indent=1))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand="description" in columns)
     for name in columns:
-        table.add_column(name, overflow="fold", no_wrap=name == columns[0])
+        one_line = name in ("description", "source", columns[0])
+        whole = name == "description"
+        table.add_column(name, overflow="ellipsis" if whole else "fold", no_wrap=one_line, ratio=1 if whole else None)
+    missing: dict[str, list[str]] = {}
     for entry in entries:
+        if entry.get("error"):
+            reason = str(entry["error"]).replace(f" {entry[columns[0]]}`", " NAME`")
+            missing.setdefault(reason, []).append(entry[columns[0]])
+            continue
         values = (entry[name] for name in columns)
         table.add_row(*(", ".join(v) if isinstance(v, list) else "" if v is None else str(v) for v in values))
     out = console()
     out.print(table, highlight=False)
-    missing: dict[str, list[str]] = {}
-    for entry in entries:
-        if entry.get("error"):
-            missing.setdefault(entry["error"], []).append(entry[columns[0]])
     for reason, names in missing.items():
         verb = "is" if len(names) == 1 else "are"
         out.print(f"{', '.join(names)} {verb} not available: {reason}", highlight=False, markup=False)

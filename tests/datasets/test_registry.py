@@ -8,42 +8,63 @@ import pytest
 from scipy.sparse import csr_array
 
 from pianobench import datasets
-from pianobench.datasets import handover
+from pianobench.datasets import handover, registry
 from pianobench.datasets.dataset import Dataset, checksum
 
-SIZES = {
-    "breast_cancer": (569, 30, 2),
-    "digits": (1797, 64, 10),
-    "iris": (150, 4, 3),
-    "wine": (178, 13, 3),
-    "wine_standardised": (178, 13, 3),
-}
-SUMS = {
-    "breast_cancer": "7d01976c6ab94cf39b9a2bbded57a80151b58d9a47e2150fff8f56bdaf1974a8",
-    "digits": "5a6a9e8f40d05f639c9152e81a02c572d008966d484892f7c58b9524dd5fdf2b",
-    "iris": "91cc8315ab939f2ef358e8100fb7f6c375015d69ebffc272d42e7d1b3d5d0044",
-    "wine": "7ebf0ce26226bee26235d77f8111e6b8602c328f44595013bf62bfb0fa4db883",
-}
+OURS = ("scikit-learn", "bundled", "generated")
+KNOWN = datasets.entries()
+HERE = [name for name, entry in KNOWN.items() if entry.source in OURS]
 
 
-def test_names_are_those_with_a_size_here() -> None:
-    assert datasets.names() == tuple(SIZES)
+def test_a_fresh_clone_has_real_sets_of_many_kinds() -> None:
+    real = {KNOWN[name].field for name in HERE if KNOWN[name].source != "generated"}
+    assert len([name for name in HERE if KNOWN[name].source != "generated"]) >= 10
+    assert real >= {"images", "biomedicine", "survey", "text", "chemistry"}
 
 
 # A computed set has no sum here: its last bits depend on the order in which a machine adds.
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", HERE)
 def test_reader_keeps_its_promises(name: str) -> None:
-    data = datasets.load(name)
-    assert (data.n, data.d, data.m) == SIZES[name]
-    assert data.checksum == SUMS.get(name, data.checksum), (
+    data, entry = datasets.load(name), KNOWN[name]
+    assert (data.n, data.d, data.m) == (entry.n, entry.d, entry.m) == registry.sizes(name)
+    assert data.checksum == (entry.checksum or data.checksum), (
         "data changed: every stored result of this set is out of date"
     )
-    assert data.X.dtype == np.float64
-    assert data.X.flags.c_contiguous
-    assert np.isfinite(data.X).all()
-    assert set(np.unique(data.y)) == set(range(data.m))
+    values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+    assert data.X.dtype in (np.float32, np.float64)
+    assert np.isfinite(values).all()
+    assert data.y.dtype == np.int64
+    assert 0 <= data.y.min() <= data.y.max() < data.m
     assert len(data.features) in (0, data.d)
     assert all((data.description, data.field, data.origin, data.licence, data.preprocessing))
+    assert data.name == name
+
+
+def test_a_part_and_a_generated_set_by_their_names() -> None:
+    train = datasets.load("khan_srbct:train")
+    assert (train.name, train.n, train.m, train.parts) == ("khan_srbct:train", 63, 4, ())
+    assert registry.sizes("khan_srbct:train") == (63, 2308, 4)
+    assert registry.sizes("dense:n=1e6,m=7") == (1_000_000, 50, 7)
+    assert datasets.load("dense:n=70,seed=3").n == 70
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("khan_srbct:trian", datasets.UnknownPart, "khan_srbct has no part 'trian': it has train, test"),
+        ("iris:train", datasets.UnknownPart, "iris has no part 'train': its origin does not split it"),
+        ("libsvm/no-such", datasets.UnknownDataset, "'libsvm/no-such'"),
+        ("libsvm/poker", datasets.MissingData, "not on this machine: `pianobench fetch libsvm/poker` brings it"),
+        ("openml/61", datasets.MissingData, "`pianobench fetch openml/61` brings it"),
+        ("dense:k=3", ValueError, "dense has no parameter 'k'"),
+    ],
+)
+def test_what_cannot_be_loaded_says_why(
+    name: str, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIANOBENCH_CACHE", str(tmp_path))
+    with pytest.raises(error, match=message):
+        datasets.load(name)
 
 
 def test_digits_are_divided_by_sixteen() -> None:
