@@ -49,7 +49,7 @@ def read(paths: Sequence[Path], *, scale: float = 1.0) -> Parsed:
     if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= _LARGEST:
         raise Unreadable(f"scale={scale!r}: a positive number is expected, by which features are divided")
     if not paths or len(paths) % 2:
-        raise Unreadable(f"IDX keeps images and labels in files of their own, and files are {len(paths)}: {_PAIRS}")
+        raise Unreadable(f"IDX keeps images and labels in two files, and {len(paths)} in all were given: {_PAIRS}")
     arrays, labels = [], []
     for pair in zip(paths[::2], paths[1::2], strict=True):
         images, y = _pair(*pair)
@@ -93,7 +93,7 @@ def _pair(one: Path, other: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _array(path: Path) -> NDArray[Any]:
     """What a file holds, after its header has been held against its bytes."""
     with opened(path) as stream:
-        zeros, code, ndim = struct.unpack(">HBB", stream.read(4).ljust(4, b"\xff"))
+        zeros, code, ndim = struct.unpack(">HBB", stream.read(4).ljust(4, b"\0"))
         if zeros or code not in _TYPES or not ndim:
             raise Unreadable(
                 "it is not IDX: the first four bytes are 0, 0, a type (8, 9, 11 to 14) and the number of dimensions; "

@@ -138,9 +138,9 @@ def _parsed(rows: _Rows, sizes: list[int], rule: Rule, base: int) -> Parsed:
     if rule.base is None and rows.highest >= 0:
         notes.append(f"columns numbered from {base} ({'index 0' if base == 0 else 'no index 0'} occurs)")
     if rows.unsorted and not rule.fields:  # libffm's order is that of the fields
-        notes.append(f"indices of {rows.unsorted} rows sorted")
+        notes.append(f"rows whose indices were sorted: {rows.unsorted}")
     if rows.shared:
-        notes.append(f"values of an index in several fields added, in {rows.shared} rows")
+        notes.append(f"rows with an index in several fields, its values added: {rows.shared}")
     indices = np.frombuffer(rows.indices, np.int32)
     indices -= base
     pointers = np.append(0, np.cumsum(np.frombuffer(rows.lengths, np.int64)))

@@ -141,5 +141,4 @@ def _outside(index: int, rule: Rule) -> str:
 
 
 def _shown(word: bytes) -> str:
-    text = word[:40].decode("ascii", "backslashreplace")
-    return repr(text + "..." if len(word) > 40 else text)
+    return repr(word if len(word) <= 40 else word[:40] + b"...").removeprefix("b")

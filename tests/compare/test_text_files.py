@@ -1,12 +1,11 @@
-"""svmlight and CSV as the user has them: read to the same arrays, or refused in one line with a remedy."""
+"""CSV as the user has them: read to the same arrays, or refused in one line with a remedy."""
 
 import bz2
-import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.datasets import load_iris
 
 from pianobench.datasets import reading
 
@@ -18,17 +17,6 @@ def lines(mark: str, first: bool = False) -> str:
     rows = [[str(v) for v in row] for row in X]
     cells = [[name, *row] if first else [*row, name] for row, name in zip(rows, NAMES, strict=True)]
     return "\n".join(mark.join(row) for row in cells) + "\n"
-
-
-def test_svmlight_is_sparse_and_the_same(tmp_path: Path) -> None:
-    dump_svmlight_file(X, Y, str(tmp_path / "iris.svm"), zero_based=False)
-    data = reading.read(tmp_path / "iris.svm")
-    np.testing.assert_allclose(data.X.toarray(), X)
-    np.testing.assert_array_equal(data.y, Y)
-    assert data.classes == ("0", "1", "2")
-    with gzip.open(tmp_path / "packed.svm.gz", "wb") as stream:
-        stream.write((tmp_path / "iris.svm").read_bytes())
-    assert reading.read(tmp_path / "packed.svm.gz").checksum == data.checksum
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", " "])
@@ -60,8 +48,6 @@ def test_packed_tables_and_a_mark_of_byte_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "target", "message"),
     [
-        ("a.svm", "hello world\n", None, r"a\.svm: it is not svmlight .*: lines like '2 1:0.5 7:1'"),
-        ("a.svm", "1 2:3\n", "y", "a line of svmlight begins with its label"),
         ("a.csv", "", None, "it is not a table"),
         ("a.csv", "a,b,y\n1,2,0\n3,4\n", None, "column 'y' has no label in row 1: drop"),
         ("a.csv", "a,b\n1,2,0\n3,4,1\n", None, "lines of equally many cells"),
