@@ -16,6 +16,7 @@ FORMS = {
     "svmlight": "svmlight",
     "idx": "idx",
     "table": "tables",
+    "texts": "texts",
     "arff": "arff",
     "keel": "keel",
 }
@@ -30,6 +31,9 @@ ENDINGS = {
     ".csv": "table",
     ".tsv": "table",
     ".txt": "table",
+    ".parquet": "table",
+    ".json": "texts",
+    ".jsonl": "texts",
     ".arff": "arff",
     ".dat": "keel",
 }

@@ -1,0 +1,181 @@
+"""Tables in text: lines of cells with a separator between, some of them in quotes.
+
+Arrow parses them, in blocks. It refuses what is ragged, and cannot say in which line; it knows no runs of blanks, and
+no blank before a quote. From where it refuses, the rows are read one by one: either that copes, or it says the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from pianobench.datasets.readers.packed import lines, opened
+from pianobench.datasets.readers.parsed import Unreadable
+
+BLOCK = 1 << 20  # bytes that Arrow parses at a time; a row must fit
+_CELLS = 1 << 18  # in a batch of rows that are read one by one
+_BLANKS = re.compile(r'("[^"]*")|[ \t]+')
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """One file, and how it is laid out.
+
+    Parameters
+    ----------
+    path : Path
+    separator : str
+        One character; a blank stands for runs of blanks and tabs.
+    header : bool
+        Whether the first row names the columns.
+    skip : frozenset of int
+        Lines that are left out, from 1.
+    names : tuple of str
+        Of the columns; their positions where there is no header.
+    by_rows : bool
+        Whether Arrow would misunderstand it.
+    notes : tuple of str
+    """
+
+    path: Path
+    separator: str
+    header: bool
+    skip: frozenset[int]
+    names: tuple[str, ...] = ()
+    by_rows: bool = False
+    notes: tuple[str, ...] = ()
+    texts: frozenset[int] = frozenset()  # columns known to be of text before they are read
+
+    def batches(self, columns: Sequence[int], texts: frozenset[int]) -> Iterator[list[Any]]:
+        """The cells of some columns as they stand: a list of Arrow's arrays, of text; without the header.
+
+        Raises
+        ------
+        Unreadable
+            A row has too few or too many cells, or the bytes are no UTF-8.
+        """
+        import pyarrow as pa
+
+        done = 0
+        if not self.by_rows:
+            try:
+                for batch in self._parsed(columns):
+                    yield batch
+                    done += len(batch[0])
+                return
+            except (pa.ArrowInvalid, pa.ArrowKeyError):
+                pass
+        rest = islice(self.rows(), done + self.header, None)
+        while rows := list(islice(rest, max(1, _CELLS // len(self.names)))):
+            yield [pa.array([cells[position] for _, cells in rows], pa.string()) for position in columns]
+
+    def _parsed(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        from pyarrow import csv as arrow
+        from pyarrow import string
+
+        names = [str(position) for position in range(len(self.names))]
+        with opened(self.path) as stream:
+            reader = arrow.open_csv(
+                _Without(stream, self.skip) if self.skip else stream,
+                arrow.ReadOptions(block_size=BLOCK, column_names=names),
+                arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+                arrow.ConvertOptions(
+                    column_types=dict.fromkeys(names, string()),
+                    strings_can_be_null=False,
+                    include_columns=[names[position] for position in columns],
+                ),
+            )
+            header = self.header
+            for batch in reader:
+                if batch.num_rows > header:
+                    yield batch.slice(int(header)).columns
+                header = header and not batch.num_rows
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Number of the first line and cells of each row, one by one; the header too, and no row of blanks.
+
+        Raises
+        ------
+        Unreadable
+            With the line.
+        """
+        last, expected = 0, len(self.names)  # the line that was read last
+
+        def texts(stream: IO[bytes]) -> Iterator[str]:
+            nonlocal last
+            for number, line in lines(stream, self.path):
+                if number not in self.skip:
+                    last = number
+                    yield self._text(number, line)
+
+        with opened(self.path) as stream:
+            reader = csv.reader(texts(stream), delimiter=self._inner, skipinitialspace=True)
+            before, names_columns = 0, self.header
+            try:
+                for cells in reader:
+                    first, before = last - (reader.line_num - before) + 1, reader.line_num
+                    if cells in ([], [""]):
+                        continue
+                    if expected and len(cells) != expected and not names_columns:
+                        raise Unreadable(self._ragged(len(cells)), first, self.path)
+                    names_columns = False
+                    yield first, cells
+            except csv.Error as error:
+                raise Unreadable(f"it is not a table ({error}): is a quote not closed?", last, self.path) from error
+
+    def line(self, row: int) -> int | None:
+        """Where a row stands, counted from 0 and without the header; None where that cannot be said."""
+        try:
+            return next(islice(self.rows(), row + self.header, None))[0]
+        except (Unreadable, StopIteration):
+            return None
+
+    @property
+    def _inner(self) -> str:
+        return "\t" if self.separator == " " else self.separator
+
+    def _text(self, number: int, line: bytes) -> str:
+        text = decoded(line, self.path, number)
+        return (_BLANKS.sub(lambda match: match[1] or "\t", text.strip()) if self.separator == " " else text) + "\n"
+
+    def _ragged(self, found: int) -> str:
+        first = "the header has" if self.header else "the first row has"
+        more = ": does a first column of row names have no name in the header?" if found == len(self.names) + 1 else ""
+        return f"it has {found} cells, and {first} {len(self.names)}{more or ': give all rows equally many'}"
+
+
+class _Without(io.RawIOBase):
+    """A stream without some of its first lines."""
+
+    def __init__(self, stream: IO[bytes], skip: frozenset[int]) -> None:
+        head = enumerate(islice(stream, max(skip)), start=1)
+        self._head = io.BytesIO(b"".join(line for number, line in head if number not in skip))
+        self._rest = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def decoded(text: bytes, path: Path, line: int | None = None) -> str:
+    """UTF-8, perhaps after a mark of byte order.
+
+    Raises
+    ------
+    Unreadable
+    """
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = "it is not UTF-8 text: save it as UTF-8, for example by iconv -f latin1 -t utf-8"
+        raise Unreadable(what, line, path) from error
