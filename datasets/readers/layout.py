@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -72,7 +74,7 @@ def _separator(path: Path, skip: frozenset[int]) -> str:
 
     def likely(mark: str) -> tuple[bool, int]:
         counts = [text.count(mark) for text in bare]
-        return min(counts[:-1], default=counts[0]) > 0 and len(set(counts[:-1])) <= 1, counts[0]
+        return counts[0] > 0 and len(set(counts)) == 1, counts[0]
 
     marks = [mark for mark in SEPARATORS.values() if mark != " "]
     best = max(marks, key=likely)
