@@ -90,6 +90,8 @@ class Cell:
     black_box: bool = False
     """Whether the solver is a peer, fitted anew for each budget."""
     repeat: int = 0
+    evidence: str = "real"
+    """What a verdict may make of its data."""
     solver_packages: tuple[str, ...] = ()
 
     @property
@@ -150,6 +152,7 @@ class Cell:
             "label": self.label,
             "experiment": self.experiment,
             "tier": self.tier,
+            "evidence": self.evidence,
             "dataset": self.problem.dataset,
             "solver_title": self.solver_title,
         }
@@ -227,6 +230,7 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
             allowance=config.budget.allowance,
             memory_gib=config.budget.memory_gib,
             repeat=repeat,
+            evidence=config.evidence,
         )
         for repeat in range(config.repeats)
         for grid in config.problems

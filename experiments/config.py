@@ -4,7 +4,9 @@ The text under a field is its explanation for users: `pianobench init-config` wr
 """
 
 import difflib
+import itertools
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -43,6 +45,12 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
+def _generated(family: str, grid: Mapping[str, Sequence[float]]) -> list[str]:
+    """Names of the sets on a grid of parameters, as the registry knows them."""
+    lists = [[f"{name}={value:.15g}" for value in values] for name, values in grid.items()]
+    return [f"{family}:{','.join(one)}" if one else family for one in itertools.product(*lists)]
+
+
 class Budget(_Model):
     """What one cell may use. `seconds` and `steps` end the method; `allowance` ends the process."""
 
@@ -61,6 +69,11 @@ class ProblemGrid(_Model):
 
     datasets: Annotated[tuple[str, ...], *NotEmpty, Field(examples=[["iris", "digits"]])] = ()
     """Names of data sets: `pianobench datasets` lists them. Either these or `data`."""
+    generated: Annotated[
+        dict[str, dict[str, Annotated[tuple[int | float, ...], *NotEmpty]]],
+        Field(examples=[{"dense": {"n": [1000], "m": [3, 30]}}]),
+    ] = {}
+    """Synthetic sets instead: families of generators, each on a grid of its parameters."""
     data: Annotated[str | None, Field(examples=["my.npz"])] = None
     """Your own file instead, its path relative to this file: CSV, Parquet, svmlight, npz and others (docs/data.md)."""
     reading: Annotated[dict[str, ReadingOption], Field(examples=[{"target": "species", "missing": "drop"}])] = {}
@@ -81,15 +94,19 @@ class ProblemGrid(_Model):
     @property
     def sources(self) -> tuple[str, ...]:
         """Names of its data: those of the sets, or that of the file without its folder."""
+        if self.generated:
+            return tuple(name for family, grid in self.generated.items() for name in _generated(family, grid))
         return self.datasets if self.data is None else (Path(self.data).name,)
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
         if self.data is not None and self.datasets:
             raise ValueError("datasets and data are both given: remove one, or write a second [[problems]]")
+        if self.generated and (self.datasets or self.data is not None):
+            raise ValueError("generated stands beside other data: write a second [[problems]]")
         if self.reading and self.data is None:
             raise ValueError("reading is for data = ..: a data set by name needs none; remove it")
-        if self.data is None and not self.datasets:
+        if self.data is None and not self.generated and not self.datasets:
             raise ValueError('there is no data: add datasets = ["iris"], or data = "my.npz" for your own file')
         return self
 
@@ -126,6 +143,8 @@ class Config(_Model):
     """Title of tables and figures."""
     tier: Literal["smoke", "laptop", "full"] = "smoke"
     """Size of the experiment, a word that its rows carry."""
+    evidence: Literal["real", "planted", "absent"] = "real"
+    """What a verdict may make of it: real data, or synthetic ones with an effect planted or absent."""
     tolerance: Annotated[float, Field(gt=0, lt=1)] = 1e-6
     """Certified relative gap at which a run has converged."""
     seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], *NotEmpty] = (0,)

@@ -70,6 +70,7 @@ ROWS: tuple[Column, ...] = (
     Column("label", "string", "dataset/problem/solver/seed/threads, for people"),
     Column("experiment", "string", "name of the configuration"),
     Column("tier", "string", "smoke, laptop, full or compare"),
+    Column("evidence", "string", "real data, or synthetic ones with the effect planted or absent"),
     Column("dataset", "string", "name of the data set"),
     Column("data_checksum", "string", "SHA-256 of its arrays"),
     Column("n", "Int64", "samples"),
@@ -134,6 +135,31 @@ CURVES: tuple[Column, ...] = (
     Column("seconds", "float64", "seconds of init and steps so far"),
     *_POINT,
 )
+
+PROBES: tuple[Column, ...] = (
+    Column("experiment", "string", "name of the experiment"),
+    Column("tier", "string", "smoke, laptop or full"),
+    Column("evidence", "string", "real data, or synthetic ones with the effect planted or absent"),
+    Column("dataset", "string", "name of the data set"),
+    Column("n", "Int64", "samples"),
+    Column("d", "Int64", "features"),
+    Column("m", "Int64", "classes"),
+    Column("problem", "string", "penalty and strength, for people"),
+    Column("penalty", "string", "none, l1, l2, l0 or elasticnet"),
+    Column("threads_asked", "Int64", "threads of BLAS, OpenMP and Numba that were set"),
+    Column("quantity", "string", "what was measured"),
+    Column("arm", "string", "of which method or treatment"),
+    Column("axis", "string", "name of a further axis, missing where there is none"),
+    Column("x", "float64", "place on it"),
+    Column("value", "float64", "the number, in the unit of its quantity"),
+    Column("seed", "Int64", "root seed"),
+    Column("repeat", "Int64", "the same again, from 0"),
+    Column("measured_at", "string", "UTC time of the measurement"),
+    Column("commit", "string", "commit of the measured code, '+' if changed since"),
+    Column("machine", "string", "CPU model and cores"),
+    Column("schema", "Int64", "SCHEMA_VERSION of the row"),
+)
+"""What an experiment measures that is no run of a solver to a gap: a line for each number."""
 
 
 def frame(records: Iterable[Mapping[str, Any]], columns: tuple[Column, ...]) -> "pd.DataFrame":

@@ -1,0 +1,140 @@
+"""What a statistic may be, given the runs: an interval, and how surely it lies on a side of a bound.
+
+A count is what it is. A time needs `judging.REPEATS_TO_JUDGE` runs of each arm; its interval is the 95 % bootstrap
+interval of a median, or of a ratio of medians. A run that did not reach its gap counts at the least that it needs, in
+the direction that is against the conclusion.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pianobench.results.judging import REPEATS_TO_JUDGE, Times
+from pianobench.results.verdicts.rule import Ask
+
+FLOOR = 0.01
+"""No time is known to better than this, relatively: clocks have errors that repeats do not show."""
+LEAST_POINTS = 3
+"""Places on an axis that a slope needs; a trend needs `LEAST_PAIRS` of them."""
+LEAST_PAIRS = 5
+
+
+@dataclass(frozen=True)
+class Interval:
+    """95 % interval of a statistic, and the scale and freedom that its p-value is taken from; 0 where it is exact."""
+
+    low: float
+    high: float
+    centre: float
+    error: float = 0.0
+    freedom: int = 0
+    logarithmic: bool = False
+
+    def p(self, bound: float) -> float:
+        """Two-sided p-value of the statistic being this bound."""
+        if self.error == 0:
+            return 0.0
+        centre = self.centre
+        if self.logarithmic:
+            if bound <= 0 or centre <= 0 or not math.isfinite(centre):
+                return 0.0
+            centre, bound = math.log(centre), math.log(bound)
+        from scipy.stats import t
+
+        return float(2 * t.sf(abs(centre - bound) / self.error, self.freedom))
+
+
+UNKNOWN = Interval(-math.inf, math.inf, math.nan)
+"""Measured, with too few runs or points to say anything."""
+
+
+def of_pair(ask: Ask, noisy: bool, mine: Times, other: Times | None) -> Interval:
+    """Interval of a value, ratio or difference in one cell."""
+    if ask.statistic == "value" or other is None:
+        return _noisy(mine.drawn, mine.drawn, mine, mine) if noisy and ask.reached is None else _exact(mine)
+    if noisy and min(len(mine.reached), len(other.reached)) < REPEATS_TO_JUDGE:
+        return UNKNOWN
+    if ask.statistic == "difference":
+        if noisy:
+            return _noisy(mine.drawn - other.drawn, mine.drawn - other.drawn, mine, other)
+        return _spread([a - b for a, b in zip(mine.reached, other.reached, strict=False)], len(mine.reached))
+    if not noisy:
+        low, high = _over(min(other.least), max(mine.reached)), _over(max(other.reached), min(mine.least))
+        return UNKNOWN if math.isnan(low) or math.isnan(high) else Interval(low, high, low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least, most = other.least_drawn / mine.drawn, other.drawn / mine.least_drawn
+    return _noisy(least, most, mine, other)
+
+
+def _exact(mine: Times) -> Interval:
+    return Interval(min(mine.least), max(mine.reached), mine.median)
+
+
+def _noisy(least: NDArray[np.float64], most: NDArray[np.float64], mine: Times, other: Times) -> Interval:
+    runs = min(len(mine.reached), len(other.reached))
+    if runs < REPEATS_TO_JUDGE:
+        return UNKNOWN
+    low = float(np.quantile(np.where(np.isnan(least), 0.0, least), 0.025, method="inverted_cdf"))
+    high = float(np.quantile(np.where(np.isnan(most), np.inf, most), 0.975, method="inverted_cdf"))
+    finite = np.log(least[np.isfinite(least) & (least > 0)])
+    if finite.size < least.size / 2:
+        return Interval(low, high, math.inf if low > 0 else 0.0, FLOOR, runs - 1, logarithmic=True)
+    error = float(math.hypot(finite.std(), FLOOR))
+    return Interval(low, high, float(np.exp(np.median(finite))), error, runs - 1, logarithmic=True)
+
+
+def _spread(values: Sequence[float], runs: int) -> Interval:
+    """Of differences between seeds: Student's interval of their mean; a single one is exact."""
+    found = np.asarray(values, np.float64)
+    if not np.isfinite(found).all() or found.size == 0:
+        return UNKNOWN
+    if found.size == 1:
+        return Interval(found[0], found[0], found[0])
+    from scipy.stats import t
+
+    error = float(found.std(ddof=1) / math.sqrt(found.size))
+    half = float(t.ppf(0.975, runs - 1)) * error
+    mean = float(found.mean())
+    return Interval(mean - half, mean + half, mean, error, runs - 1)
+
+
+def _over(top: float, bottom: float) -> float:
+    """A quotient in which nothing reached is endless."""
+    if math.isinf(top) and math.isinf(bottom):
+        return math.nan
+    return math.inf if bottom == 0 else top / bottom
+
+
+def slope(x: Sequence[float], values: Sequence[Times]) -> Interval:
+    """Exponent of a power law through the medians, with the interval that their scatter gives."""
+    known = [
+        (a, t.median) for a, t in zip(x, values, strict=True) if math.isfinite(t.median) and t.median > 0 and a > 0
+    ]
+    if len({a for a, _ in known}) < LEAST_POINTS:
+        return UNKNOWN
+    from scipy.stats import linregress, t
+
+    fit = linregress(np.log([a for a, _ in known]), np.log([b for _, b in known]))
+    freedom = len(known) - 2
+    error = math.hypot(float(fit.stderr), FLOOR)
+    half = float(t.ppf(0.975, freedom)) * error
+    return Interval(fit.slope - half, fit.slope + half, float(fit.slope), error, freedom)
+
+
+def trend(x: Sequence[float], values: Sequence[Times]) -> Interval:
+    """Kendall's tau of all runs, with the interval of its normal approximation under independence."""
+    pairs = [(a, v) for a, t in zip(x, values, strict=True) for v in t.reached if math.isfinite(v)]
+    n = len(pairs)
+    if n < LEAST_PAIRS or len({a for a, _ in pairs}) < LEAST_POINTS:
+        return UNKNOWN
+    from scipy.stats import kendalltau
+
+    tau = float(kendalltau([a for a, _ in pairs], [b for _, b in pairs]).statistic)
+    tau = 0.0 if math.isnan(tau) else tau
+    error = math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
+    return Interval(tau - 1.96 * error, tau + 1.96 * error, tau, error, max(n - 2, 1))
