@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import ssl
+from functools import cache
 from typing import IO, Any
 from urllib import request
 from urllib.error import HTTPError, URLError
@@ -42,7 +43,7 @@ def answer(url: str, headers: dict[str, str], timeout: float) -> Any:
         url, headers={"User-Agent": f"pianobench/{__version__}", "Accept-Encoding": "identity", **headers}
     )
     try:
-        return _opener().open(asked, timeout=timeout)
+        return opener().open(asked, timeout=timeout)
     except HTTPError as error:
         error.close()
         if error.code == 416:
@@ -71,7 +72,9 @@ def why(error: Any) -> str:
     return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
-class _Redirects(request.HTTPRedirectHandler):
+class Redirects(request.HTTPRedirectHandler):
+    """A few, and never from https on to anything else."""
+
     max_redirections = 5
 
     def redirect_request(
@@ -82,19 +85,24 @@ class _Redirects(request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener() -> request.OpenerDirector:
+def opener() -> request.OpenerDirector:
     """Of https and http alone: no files, no ftp, whatever an address or a redirection says."""
-    opener = request.OpenerDirector()
+    made = request.OpenerDirector()
     for handler in (
         request.ProxyHandler(),
         request.HTTPHandler(),
-        request.HTTPSHandler(context=ssl.create_default_context()),
-        _Redirects(),
+        request.HTTPSHandler(context=_context()),
+        Redirects(),
         request.HTTPDefaultErrorHandler(),
         request.HTTPErrorProcessor(),
     ):
-        opener.add_handler(handler)
-    return opener
+        made.add_handler(handler)
+    return made
+
+
+@cache
+def _context() -> ssl.SSLContext:
+    return ssl.create_default_context()
 
 
 def mark(response: Any) -> str:

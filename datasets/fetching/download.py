@@ -138,7 +138,7 @@ def download(
             if isinstance(trouble, Changed):
                 part.drop()
             if wait is None:
-                raise Unreachable(f"{url}: {trouble}, {len(waits) + 1} times") from trouble
+                raise Unreachable(f"{url}: {trouble} (tries: {len(waits) + 1})") from trouble
             time.sleep(wait)
     found = digest(part.bytes)
     for title, expected, sum_found in (
@@ -168,7 +168,7 @@ def _go_on(
         return
     with answer(url, {"Range": f"bytes={have}-", "If-Range": known} if have else {}, timeout) as response:
         if response.status == 206 and have:
-            if content_range(response) != (have, total) or (mark(response) or known) != known:
+            if (*content_range(response), mark(response)) != (have, total, known):
                 raise Changed("the server's file has changed meanwhile")
         elif response.status == 200:
             have, total = 0, length(response)
@@ -183,7 +183,7 @@ def _go_on(
                 if have > most:
                     out.close()
                     part.drop()
-                    raise FetchError(f"{url} goes on beyond {most / 1e6:g} MB, the most that is taken for it")
+                    raise FetchError(f"{url} goes on beyond {most / 1e6:.3g} MB, the most that is taken for it")
                 out.write(block)
                 if progress is not None:
                     progress(have, total)
@@ -213,7 +213,7 @@ def _check_room(url: str, folder: Path, have: int, total: int | None, most: int)
     if total is None:
         return
     if total > most:
-        raise FetchError(f"{url} has {total / 1e6:.0f} MB, more than the {most / 1e6:.0f} MB that are taken for it")
+        raise FetchError(f"{url} has {total / 1e6:.3g} MB, more than the {most / 1e6:.3g} MB that are taken for it")
     free = shutil.disk_usage(folder).free
     if total - have + SPARE > free:
-        raise FetchError(f"{url} has {total / 1e6:.0f} MB, and the disk of {folder} has {free / 1e6:.0f} MB free")
+        raise FetchError(f"{url} has {total / 1e6:.3g} MB, and the disk of {folder} has {free / 1e6:.3g} MB free")

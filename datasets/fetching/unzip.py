@@ -63,8 +63,8 @@ def _check(archive: Path, members: list[zipfile.ZipInfo], folder: Path) -> None:
     size = sum(one.file_size for one in members)
     if size > max(FREE, RATIO * archive.stat().st_size):
         raise FetchError(
-            f"{archive.name} unpacks to {size / 1e6:.0f} MB, over {RATIO} times its size, as no data does: "
+            f"{archive.name} unpacks to {size / 1e6:.3g} MB, over {RATIO} times its size, as no data does: "
             "unpack it by hand if you trust it"
         )
     if size + SPARE > shutil.disk_usage(folder).free:
-        raise FetchError(f"{archive.name} unpacks to {size / 1e6:.0f} MB, more than the disk has free")
+        raise FetchError(f"{archive.name} unpacks to {size / 1e6:.3g} MB, more than the disk has free")
