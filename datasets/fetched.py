@@ -79,6 +79,11 @@ def read(name: str) -> Dataset:
     facts, place = facts_of(name, receipt), receipts.folder(name)
     if not facts.get("form"):
         raise reading.UnusableFile(f"{name} is not read by its name: read a file of {place} with --data")
-    paths = [place / got.name for got in receipt.files]
-    found = reading.read(paths, form=facts["form"], parts=tuple(facts.get("parts", ())), **facts.get("options", {}))
-    return replace(found, name=name, **{text: str(facts.get(text) or "not stated") for text in _TEXTS})
+    found = reading.read(
+        [place / got.name for got in receipt.files],
+        form=facts["form"],
+        parts=tuple(facts.get("parts", ())),
+        **facts.get("options", {}),
+    )
+    about: dict[str, Any] = {text: str(facts.get(text) or "not stated") for text in _TEXTS}
+    return replace(found, name=name, **about)

@@ -36,7 +36,7 @@ def alone(folder: Path, waiting: Callable[[], None] = lambda: None, every: float
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     told = False
-    with open(folder.with_name(f".{folder.name}.lock"), "ab") as stream:
+    with open(_file(folder), "ab") as stream:
         while True:
             try:
                 _take(stream)
@@ -47,3 +47,19 @@ def alone(folder: Path, waiting: Callable[[], None] = lambda: None, every: float
                 told = True
                 time.sleep(every)
         yield
+
+
+def is_free(folder: Path) -> bool:
+    """Whether no process holds the lock of a folder."""
+    try:
+        with open(_file(folder), "rb") as stream:
+            _take(stream)
+    except FileNotFoundError:
+        return True
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _file(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.lock")

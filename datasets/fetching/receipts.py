@@ -101,7 +101,7 @@ def load(name: str) -> Receipt | None:
     try:
         facts = json.loads((folder(name) / RECEIPT).read_text("utf-8"))
         found = Receipt(**{**facts, "files": tuple(Got(**one) for one in facts["files"])})
-        plain = all(isinstance(one.sha256, str) and Path(one.name).name == one.name for one in found.files)
+        plain = all(isinstance(one["bytes"], int) and Path(one["name"]).name == one["name"] for one in facts["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return replace(found, name=name) if plain and found.files and isinstance(found.facts, dict) else None

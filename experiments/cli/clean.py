@@ -25,13 +25,14 @@ HEX = re.compile(r"[0-9a-f]{8,64}")
 
 @dataclass(frozen=True)
 class Item:
-    """A folder that may go.
+    """What may go.
 
     Attributes
     ----------
     kind : str
-        runs, cells, arrays or cache.
+        runs, cells, arrays, cache or fetched.
     path : Path
+        A folder, or a file of the cache.
     size : int
         Bytes of the files in it.
     newest : float
@@ -47,23 +48,29 @@ class Item:
 def clean(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")] = DEFAULT_ROOT,
     runs: Annotated[bool, typer.Option("--runs", help="Tables and figures of runs, and measured cells.")] = False,
-    cache: Annotated[bool, typer.Option("--cache", help="Compiled kernels and other things in the cache.")] = False,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Compiled kernels and parsed files, which are made again when needed.")
+    ] = False,
     data: Annotated[bool, typer.Option("--data", help="Arrays written for the measuring processes.")] = False,
+    fetched: Annotated[
+        bool, typer.Option("--fetched", help="What `pianobench fetch` brought: it takes a network to bring again.")
+    ] = False,
     older_than: Annotated[
         float | None, typer.Option("--older-than", min=0, metavar="DAYS", help="Only what is older.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go and delete nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Delete runs, arrays or the cache. Without one of the three options: say what each would free."""
-    from pianobench.datasets.places import cache_folder
+    """Delete runs, arrays, the cache or fetched data. Without one of these options: say what each would free."""
+    from pianobench.datasets.places import cache_folder, fetched_folder
     from pianobench.experiments.mistakes import UserMistake
 
     _refuse_reference(out)
     busy = at_work(out)
-    wanted = [kind for kind, chosen in (("runs", runs), ("arrays", data), ("cache", cache)) if chosen]
-    wanted += ["cells"] if runs else []
-    items = [*in_store(out), *in_cache(cache_folder())]
+    options = {"--runs": runs, "--data": data, "--cache": cache, "--fetched": fetched}
+    wanted = [kind for kind, option in KINDS.items() if options[option]]
+    roots = dict.fromkeys(KINDS, out) | {"cache": cache_folder(), "fetched": fetched_folder()}
+    items = [*in_store(out), *in_cache(roots["cache"]), *in_fetched(roots["fetched"])]
     if older_than is not None:
         items = [item for item in items if item.newest < time.time() - older_than * DAY]
     chosen = [item for item in items if item.kind in (wanted or KINDS)]
@@ -71,15 +78,14 @@ def clean(
         of_kind = [item for item in chosen if item.kind == kind]
         if of_kind or (not wanted and kind != "cells"):
             number, size = len(of_kind), sum(item.size for item in of_kind)
-            where = cache_folder() if kind == "cache" else out
-            typer.echo(f"{kind:7} {number:5}  {readable(size):>9}  {option:8}  {where}")
+            typer.echo(f"{kind:7} {number:5}  {readable(size):>9}  {option:9}  {roots[kind]}")
     if busy:
         typer.echo(
             f"Cells that may be at work, since they have no row yet: {len(busy)}. They stay, and so do the arrays."
         )
     total = readable(sum(item.size for item in chosen))
     if not wanted:
-        typer.echo("Nothing is deleted: name what should go, --runs, --data or --cache.")
+        typer.echo("Nothing is deleted: name what should go, --runs, --data, --cache or --fetched.")
     elif not chosen:
         typer.echo("There is nothing to delete.")
     elif dry_run:
@@ -92,11 +98,11 @@ def clean(
                 raise UserMistake("nobody can be asked here: say --yes to delete these, or --dry-run to see each")
             typer.confirm(f"Delete these, {total}?", abort=True)
         for item in chosen:
-            _delete(item.path, cache_folder() if item.kind == "cache" else out)
+            _delete(item.path, roots[item.kind])
         typer.echo(f"{total} deleted.")
 
 
-KINDS = {"runs": "--runs", "cells": "--runs", "arrays": "--data", "cache": "--cache"}
+KINDS = {"runs": "--runs", "cells": "--runs", "arrays": "--data", "cache": "--cache", "fetched": "--fetched"}
 
 
 def in_store(root: Path) -> Iterator[Item]:
@@ -121,16 +127,33 @@ def at_work(root: Path) -> list[Path]:
 
 
 def in_cache(root: Path) -> Iterator[Item]:
-    """Folders of the cache that pianobench makes: one below ``numba`` for each state of the sources."""
-    for path in _folders(root / "numba"):
-        if HEX.fullmatch(path.name):
+    """What pianobench can make again: kernels for each state of the sources, and files in parsed form."""
+    for place in ("numba", "parsed"):
+        for path in _folders(root / place):
+            if HEX.fullmatch(path.name):
+                yield _item("cache", path)
+    for path in () if (root / "parsed").is_symlink() else sorted((root / "parsed").glob("*.json")):
+        if HEX.fullmatch(path.stem) and not path.is_symlink():
             yield _item("cache", path)
 
 
-def size_of(folder: Path) -> tuple[int, float]:
-    """Bytes of the files below a folder, and when the newest was written; links count for themselves."""
-    size, newest = 0, folder.lstat().st_mtime
-    for path in folder.rglob("*"):
+def in_fetched(root: Path) -> Iterator[Item]:
+    """Sets with a receipt, and what an interruption left of others; not what is being fetched now."""
+    from pianobench.datasets.fetching import lock
+    from pianobench.datasets.fetching.receipts import RECEIPT, SOURCES
+
+    for source in SOURCES if not root.is_symlink() else ():
+        for path in _folders(root / source):
+            if lock.is_free(path):
+                of_a_part = [one for one in _folders(path) if one.name == "incoming"]
+                yield from (_item("fetched", one) for one in ([path] if (path / RECEIPT).is_file() else of_a_part))
+
+
+def size_of(place: Path) -> tuple[int, float]:
+    """Bytes of a file or those below a folder, and when the newest was written; links count for themselves."""
+    newest = place.lstat().st_mtime
+    size = 0 if place.is_dir() else place.lstat().st_size
+    for path in place.rglob("*"):
         try:
             facts = path.lstat()
         except FileNotFoundError:  # deleted meanwhile
@@ -162,12 +185,15 @@ def _item(kind: str, path: Path) -> Item:
 
 
 def _delete(path: Path, root: Path) -> None:
-    """Delete a folder, which must be below the root it was found in and be no link."""
+    """Delete a folder or a file, which must be below the root it was found in and be no link."""
     inside = path.resolve()
     if path.is_symlink() or not inside.is_relative_to(root.resolve()) or inside == root.resolve():
         raise RuntimeError(f"{path} is not inside {root}")
     _refuse_reference(inside)
-    shutil.rmtree(path)
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _refuse_reference(path: Path) -> None:

@@ -39,10 +39,11 @@ def fetch(
     """Download data sets of LIBSVM, OpenML and scikit-learn, with checksums; for Kaggle's: say what to do."""
     from pianobench.datasets.fetching.fetch import fetch as bring
     from pianobench.datasets.fetching.wanted import ByHand, FetchError
-    from pianobench.experiments.cli import show
     from pianobench.experiments.mistakes import UserMistake
 
     if listed or not names:
+        from pianobench.experiments.cli import show
+
         show.listing(_listed(), as_json, COLUMNS)
         return
     done: list[dict[str, Any]] = []

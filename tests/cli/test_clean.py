@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from commands import Done, here, process
 
+from pianobench.datasets.fetching import lock
 from pianobench.experiments.cli import clean
 
 OLD = time.time() - 10 * clean.DAY
@@ -43,6 +44,15 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "../../cache/other/file",
         "../../cache/numba/mine/file",
         f"../../cache/numba/{STATE}/kernel.nbc",
+        f"../../cache/parsed/{CELL}.json",
+        f"../../cache/parsed/{ARRAYS}/X.npy",
+        "../../cache/parsed/mine/X.npy",
+        "../../cache/parsed/mine.json",
+        "../../cache/fetched/libsvm/letter/receipt.json",
+        "../../cache/fetched/libsvm/letter/letter.scale",
+        "../../cache/fetched/libsvm/usps/incoming/usps.bz2.part",
+        "../../cache/fetched/libsvm/usps/usps.t.bz2",
+        "../../cache/fetched/mine/letter/receipt.json",
     ):
         write(store / name)
     for path in tmp_path.rglob("*"):
@@ -67,11 +77,12 @@ def test_without_options_it_says_what_each_would_free_and_deletes_nothing(place:
     before = files(place)
     done = run(place)
     assert done.returncode == 0
-    assert [line.split()[:4] for line in done.stdout.splitlines()[:4]] == [
+    assert [line.split()[:4] for line in done.stdout.splitlines()[:5]] == [
         ["runs", "2", "300", "bytes"],
         ["cells", "1", "100", "bytes"],
         ["arrays", "1", "100", "bytes"],
-        ["cache", "1", "100", "bytes"],
+        ["cache", "3", "300", "bytes"],
+        ["fetched", "2", "300", "bytes"],
     ]
     assert "Nothing is deleted" in done.stdout
     assert files(place) == before
@@ -85,7 +96,22 @@ def test_without_options_it_says_what_each_would_free_and_deletes_nothing(place:
             {f"{RUN}/manifest.json", f"{RUN}/rows.parquet", f"{RUN}-2/manifest.json", f"cells/{CELL}/001/row.json"},
         ),
         ("--data", {f"data/{ARRAYS}/X.npy"}),
-        ("--cache", {f"cache/numba/{STATE}/kernel.nbc"}),
+        (
+            "--cache",
+            {
+                f"cache/numba/{STATE}/kernel.nbc",
+                f"cache/parsed/{CELL}.json",
+                f"cache/parsed/{ARRAYS}/X.npy",
+            },
+        ),
+        (
+            "--fetched",
+            {
+                "cache/fetched/libsvm/letter/receipt.json",
+                "cache/fetched/libsvm/letter/letter.scale",
+                "cache/fetched/libsvm/usps/incoming/usps.bz2.part",
+            },
+        ),
     ],
 )
 def test_each_option_deletes_its_own_and_nothing_of_others(place: Path, option: str, expected: set[str]) -> None:
@@ -101,8 +127,8 @@ def test_dry_run_names_each_and_deletes_nothing(place: Path) -> None:
     before = files(place)
     done = run(place, "--runs", "--cache", "--data", "--dry-run", "--yes")
     named = re.findall(r"^would delete (\S+)", done.stdout, re.M)
-    assert {Path(name).name for name in named} == {RUN, f"{RUN}-2", CELL, ARRAYS, STATE}
-    assert "600 bytes would be" in done.stdout
+    assert {Path(name).name for name in named} == {RUN, f"{RUN}-2", CELL, ARRAYS, STATE, f"{CELL}.json"}
+    assert "800 bytes would be" in done.stdout
     assert files(place) == before
 
 
@@ -154,13 +180,25 @@ def test_a_cell_that_may_be_at_work_stays_and_its_arrays_with_it(place: Path) ->
     assert not (place / "results" / "runs" / "cells" / CELL).exists()
 
 
+def test_what_is_being_fetched_stays(place: Path) -> None:
+    before = files(place)
+    with lock.alone(place / "cache" / "fetched" / "libsvm" / "letter"):
+        run(place, "--fetched", "--yes")
+    assert gone(place, before) == {"cache/fetched/libsvm/usps/incoming/usps.bz2.part"}
+
+
 def test_links_are_not_followed(place: Path) -> None:
     store = place / "results" / "runs"
     write(place / "elsewhere" / "manifest.json")
     write(store / RUN / "inside.txt")
     (store / "linked-20260101T000000Z").symlink_to(place / "elsewhere", target_is_directory=True)
     (store / RUN / "link").symlink_to(place / "elsewhere", target_is_directory=True)
-    run(place, "--runs", "--yes")
+    (place / "cache" / "parsed" / f"{STATE}.json").symlink_to(place / "elsewhere" / "manifest.json")
+    (place / "cache" / "fetched" / "libsvm" / "linked").symlink_to(place / "elsewhere", target_is_directory=True)
+    write(place / "elsewhere" / "receipt.json")
+    run(place, "--runs", "--cache", "--fetched", "--yes")
+    assert (place / "elsewhere" / "receipt.json").is_file()
+    assert (place / "cache" / "parsed" / f"{STATE}.json").is_symlink()
     assert (place / "elsewhere" / "manifest.json").is_file()
     assert (store / "linked-20260101T000000Z").is_symlink()
     assert not (store / RUN).exists()
