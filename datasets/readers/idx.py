@@ -46,11 +46,12 @@ def read(paths: Sequence[Path], *, scale: float = 1.0) -> Parsed:
     ------
     Unreadable
     """
-    if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale <= _LARGEST:
+    if type(scale) not in (int, float) or not 0 < scale <= _LARGEST:
         raise Unreadable(f"scale={scale!r}: a positive number is expected, by which features are divided")
     if not paths or len(paths) % 2:
         raise Unreadable(f"IDX keeps images and labels in two files, and {len(paths)} in all were given: {_PAIRS}")
-    arrays, labels = [], []
+    arrays: list[NDArray[Any]] = []
+    labels: list[NDArray[np.int64]] = []
     for pair in zip(paths[::2], paths[1::2], strict=True):
         images, y = _pair(*pair)
         if arrays and images.shape[1] != arrays[0].shape[1]:
@@ -64,7 +65,7 @@ def read(paths: Sequence[Path], *, scale: float = 1.0) -> Parsed:
     sizes = tuple(len(y) for y in labels)
     X, start = np.empty((sum(sizes), arrays[0].shape[1])), 0
     for images in arrays:
-        np.divide(images, scale, out=X[start : start + len(images)])
+        np.divide(images, scale, out=X[start : start + len(images)], dtype=np.float64)
         start += len(images)
     notes = () if scale == 1 else (f"divided by {scale:g}",)
     return Parsed(X, np.concatenate(labels), sizes, notes=notes)
@@ -85,7 +86,7 @@ def _pair(one: Path, other: Path) -> tuple[NDArray[Any], NDArray[np.int64]]:
             f"it has {len(y)} labels for the {len(X)} images of {images.name}: give the two files of one part",
             path=labels,
         )
-    if not (np.isfinite(y) & (y == np.rint(y)) & (np.abs(y.astype(np.float64)) < 2**53)).all():
+    if not ((y == np.rint(y)) & (np.abs(y.astype(np.float64)) < 2**53)).all():
         raise Unreadable("its labels are not whole numbers: give classes, no real-valued targets", path=labels)
     return X.reshape(len(X), math.prod(X.shape[1:])), y.astype(np.int64)
 

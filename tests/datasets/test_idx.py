@@ -74,6 +74,7 @@ def test_parts_are_read_together_and_scaled(tmp_path: Path, pair: list[Path]) ->
         ({}, {"array": IMAGES}, r"images: .* have dimensions 3 \(images\) and 3 \(labels\); labels have one"),
         ({}, {"array": LABELS + 0.5, "kind": ">f4"}, "labels: its labels are not whole numbers"),
         ({}, {"array": LABELS * np.nan, "kind": ">f8"}, "labels: its labels are not whole numbers"),
+        ({}, {"array": LABELS + 2.0**53, "kind": ">f8"}, "labels: its labels are not whole numbers"),
         ({"array": IMAGES * np.nan, "kind": ">f8"}, {}, "images: X has values that are not finite"),
     ],
 )
@@ -108,14 +109,15 @@ def test_parts_must_have_as_many_columns(tmp_path: Path, pair: list[Path]) -> No
         idx.read([*pair, *other])
 
 
-def test_no_memory_is_asked_for_on_the_word_of_a_header(pair: list[Path]) -> None:
-    pair[0].write_bytes(struct.pack(">HBB4I", 0, 0x0E, 4, *(2**32 - 1,) * 4) + b"\0" * 1000)
-    tracemalloc.start()
-    with pytest.raises(Unreadable, match="and it is cut off"):
-        idx.read(pair)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 1 << 23
+def test_memory_is_neither_that_of_a_false_header_nor_that_of_bytes_left_over(pair: list[Path]) -> None:
+    for size, more, message in ((2**32 - 1, 1000, "it is cut off"), (1, 1 << 24, "bytes are left over")):
+        pair[0].write_bytes(struct.pack(">HBB4I", 0, 0x0E, 4, *(size,) * 4) + b"\0" * more)
+        tracemalloc.start()
+        with pytest.raises(Unreadable, match=f"and {message}"):
+            idx.read(pair)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1 << 23
 
 
 def test_fashion_mnist(shared_data: Path) -> None:
