@@ -109,8 +109,9 @@ def position_of(file: Columns, given: str | int, option: str) -> int:
         position = width
     if not -width <= position < width or isinstance(given, bool):
         names = [name or "(no name)" for name in file.names]
-        near = difflib.get_close_matches(str(given), names, n=1) if file.header else []
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        small = {name.lower(): name for name in names}
+        near = difflib.get_close_matches(str(given).lower(), small, n=1) if file.header else []
+        hint = f"did you mean {small[near[0]]!r}? " if near else ""
         more = f" and {width - 8} more" if width > 8 else ""
         raise Unreadable(
             f"no column is called {given!r}: {hint}give {option} one of {', '.join(names[:8])}{more}, "

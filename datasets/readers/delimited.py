@@ -37,9 +37,9 @@ class Delimited:
     skip : frozenset of int
         Lines that are left out, from 1.
     names : tuple of str
-        Of the columns; their positions where there is no header.
-    by_rows : bool
-        Whether Arrow would misunderstand it.
+        Of the columns; their positions where there is no header. An empty last column is not among them.
+    width : int
+        Cells of each row.
     notes : tuple of str
     """
 
@@ -48,7 +48,7 @@ class Delimited:
     header: bool
     skip: frozenset[int]
     names: tuple[str, ...] = ()
-    by_rows: bool = False
+    width: int = 0
     notes: tuple[str, ...] = ()
     texts: frozenset[int] = frozenset()  # columns known to be of text before they are read
 
@@ -63,26 +63,26 @@ class Delimited:
         import pyarrow as pa
 
         done = 0
-        if not self.by_rows:
+        if self.separator != " ":
             try:
                 for batch in self._parsed(columns):
                     yield batch
                     done += len(batch[0])
                 return
-            except (pa.ArrowInvalid, pa.ArrowKeyError):
+            except (pa.ArrowInvalid, _BlankBeforeQuote):
                 pass
         rest = islice(self.rows(), done + self.header, None)
-        while rows := list(islice(rest, max(1, _CELLS // len(self.names)))):
+        while rows := list(islice(rest, max(1, _CELLS // self.width))):
             yield [pa.array([cells[position] for _, cells in rows], pa.string()) for position in columns]
 
     def _parsed(self, columns: Sequence[int]) -> Iterator[list[Any]]:
         from pyarrow import csv as arrow
         from pyarrow import string
 
-        names = [str(position) for position in range(len(self.names))]
+        names = [str(position) for position in range(self.width)]
         with opened(self.path) as stream:
             reader = arrow.open_csv(
-                _Without(stream, self.skip) if self.skip else stream,
+                _Watched(stream, self.separator, self.skip),
                 arrow.ReadOptions(block_size=BLOCK, column_names=names),
                 arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
                 arrow.ConvertOptions(
@@ -105,7 +105,7 @@ class Delimited:
         Unreadable
             With the line.
         """
-        last, expected = 0, len(self.names)  # the line that was read last
+        last, expected = 0, self.width  # the line that was read last
 
         def texts(stream: IO[bytes]) -> Iterator[str]:
             nonlocal last
@@ -146,23 +146,35 @@ class Delimited:
 
     def _ragged(self, found: int) -> str:
         first = "the header has" if self.header else "the first row has"
-        more = ": does a first column of row names have no name in the header?" if found == len(self.names) + 1 else ""
-        return f"it has {found} cells, and {first} {len(self.names)}{more or ': give all rows equally many'}"
+        more = ": does a first column of row names have no name in the header?" if found == self.width + 1 else ""
+        return (
+            f"it has {found} cell{'s' * (found != 1)}, and {first} {self.width}{more or ': give all rows equally many'}"
+        )
 
 
-class _Without(io.RawIOBase):
-    """A stream without some of its first lines."""
+class _BlankBeforeQuote(Exception):
+    """Arrow would take the quote for a part of the cell."""
 
-    def __init__(self, stream: IO[bytes], skip: frozenset[int]) -> None:
-        head = enumerate(islice(stream, max(skip)), start=1)
+
+class _Watched(io.RawIOBase):
+    """A stream without some of its first lines, that stops at a blank before a quote."""
+
+    def __init__(self, stream: IO[bytes], separator: str, skip: frozenset[int]) -> None:
+        head = enumerate(islice(stream, max(skip, default=0)), start=1)
         self._head = io.BytesIO(b"".join(line for number, line in head if number not in skip))
         self._rest = stream
+        self._seek = re.compile(re.escape(separator).encode() + rb' +"')
+        self._end = b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
+        seen = self._end + data
+        if b' "' in seen and self._seek.search(seen):
+            raise _BlankBeforeQuote
+        self._end = data[-16:]
         buffer[: len(data)] = data
         return len(data)
 

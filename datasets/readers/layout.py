@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from pianobench.datasets.readers.columns import is_number
-from pianobench.datasets.readers.delimited import BLOCK, Delimited
+from pianobench.datasets.readers.delimited import Delimited
 from pianobench.datasets.readers.packed import lines, opened
 from pianobench.datasets.readers.parsed import Unreadable
 
@@ -30,24 +30,28 @@ def delimited(
     """
     skip = frozenset(skip_rows)
     table = Delimited(path, separator or _separator(path, skip), False, skip)
-    table = replace(table, by_rows=table.separator == " " or _blank_before_quote(table))
-    first, second, *_ = *([cell.strip() for cell in cells] for _, cells in islice(table.rows(), 2)), [], []
-    if not first:
+    rows = [[cell.strip() for cell in cells] for _, cells in islice(table.rows(), _LOOK)]
+    if not rows:
         raise Unreadable("it is empty: rows of features and a label are expected", path=path)
+    first, second = rows[0], rows[1] if len(rows) > 1 else []
     notes = []
     if header is None:
         header = _headed(first, second) or any(name in known for name in first if not is_number(name))
         if not header and second and not any(is_number(cell) for cell in first):
             notes.append("first line taken for data, since no column has a text above a number (header tells)")
-    if not header:
-        return replace(table, names=tuple(map(str, range(len(first)))), notes=tuple(notes))
-    if len(second) == len(first) + 1 and not second[-1]:
-        first.append("")  # all rows end with a separator, only the header does not
-    twice = next((name for name in first if name and first.count(name) > 1), None)
+    names = first if header else [str(position) for position in range(len(first))]
+    width = len(first)
+    if header and len(second) == width + 1 and not second[-1]:
+        width += 1  # all rows end with a separator, only the header does not
+    elif len(rows) > header and not any(cells[-1] for cells in (rows if not header or first[-1] else rows[1:])):
+        names = names[:-1]
+    if len(names) < width:
+        notes.append("last column, without a name and empty in the first rows, left out")
+    twice = next((name for name in names if name and names.count(name) > 1), None) if header else None
     if twice is not None:
         skipped = f"header = false and skip_rows = {sorted({*skip, 1})}"
         raise Unreadable(f"two columns are called {twice!r}: rename one, or read without names ({skipped})", path=path)
-    return replace(table, header=True, names=tuple(first), notes=tuple(notes))
+    return replace(table, header=header, names=tuple(names), width=width, notes=tuple(notes))
 
 
 def separator_of(given: str | None) -> str | None:
@@ -59,7 +63,7 @@ def separator_of(given: str | None) -> str | None:
     """
     if given is None or given in SEPARATORS:
         return given and SEPARATORS[given]
-    if len(given) != 1 or not given.isascii() or given.isalnum() or given in "\"'+-._\r\n":
+    if len(str(given)) != 1 or not str(given).isascii() or str(given).isalnum() or given in "\"'+-._\r\n":
         raise Unreadable(f"separator is {given!r}: one character is expected, or {', '.join(SEPARATORS)}")
     return given
 
@@ -79,11 +83,6 @@ def _separator(path: Path, skip: frozenset[int]) -> str:
     marks = [mark for mark in SEPARATORS.values() if mark != " "]
     best = max(marks, key=likely)
     return best if likely(best)[1] else " "
-
-
-def _blank_before_quote(table: Delimited) -> bool:
-    with opened(table.path) as stream:
-        return re.search(re.escape(table.separator).encode() + rb' +"', stream.read(BLOCK)) is not None
 
 
 def _headed(first: list[str], second: list[str]) -> bool:

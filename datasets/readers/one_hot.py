@@ -80,10 +80,10 @@ def side_by_side(columns: Sequence[Numeric | Categorical], n: int) -> tuple[Any,
     for column in columns:
         if isinstance(column, Numeric):
             names.append(column.name)
-            entries += np.count_nonzero(column.values)
+            entries += int(np.count_nonzero(column.values))
         else:
             names += [f"{column.name}={category}" for category in column.categories]
-            entries += np.count_nonzero(column.codes >= 0)
+            entries += int(np.count_nonzero(column.codes >= 0))
     d = len(names)
     encoded = any(isinstance(column, Categorical) for column in columns)
     sparse = encoded and d > WIDE and entries < DENSITY * n * d

@@ -82,10 +82,11 @@ def read(
 
     if missing not in FILL:
         raise Unreadable(f"missing is {missing!r}: {', '.join(FILL)} are the choices")
+    if header not in (None, True, False):
+        raise Unreadable(f"header is {header!r}: true or false is expected")
+    if any(type(number) is not int or number < 1 for number in skip_rows):
+        raise Unreadable(f"skip_rows is {skip_rows!r}: a list of numbers of lines is expected, from 1")
     separator = separator_of(separator)
-    for number in skip_rows:
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise Unreadable(f"skip_rows has {number!r}: numbers of lines are expected, from 1")
     known = {target, *listed(drop), *listed(columns), *listed(categories)}
     first = _opened(paths[0], header, separator, skip_rows, known)
     files = [first, *(_opened(path, first.header, separator, skip_rows) for path in paths[1:])]
