@@ -18,9 +18,21 @@ from pianobench.datasets.readers import forms
 from pianobench.datasets.readers.packed import PACKED, ending
 from pianobench.datasets.readers.parsed import Parsed, Unreadable
 
+_BEGINNING, _END = 330, 160  # characters that are kept of a longer message
+
 
 class UnusableFile(ValueError):
-    """The file cannot be read as data; the message names it, what is wrong, and the remedy."""
+    """The file cannot be read as data; the message names it, what is wrong, and the remedy.
+
+    Messages quote what stands in files, which may be anything: they are brought to one printable line of bounded
+    length, whose beginning, with the place, and end, with the remedy, are kept.
+    """
+
+    def __init__(self, message: str) -> None:
+        text = "".join(one if one.isprintable() else repr(one)[1:-1] for one in message)
+        if len(text) > _BEGINNING + _END:
+            text = f"{text[:_BEGINNING]} ... {text[-_END:]}"
+        super().__init__(text)
 
 
 def read(

@@ -64,7 +64,7 @@ def relation(
     target: str | int | None,
     drop: Sequence[str | int],
     missing: str,
-    null: bytes = b"",
+    null: str = "",
 ) -> Parsed:
     """Rows of files whose headers are known, each with the number of its last line.
 

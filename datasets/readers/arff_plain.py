@@ -20,13 +20,15 @@ _NOT_PLAIN = re.compile(rb"['\"%\t\r\0]")
 _OF_NUMBERS = re.compile(r"[-+.0-9eE]*+")
 
 
-def plain(data: bytes, schema: Schema, first: str | None) -> Block | None:
+def plain(data: bytes, schema: Schema, null: str, first: str | None) -> Block | None:
     """Rows of a block of whole lines; None where they are not plain, or where something may be wrong.
 
     Parameters
     ----------
     data : bytes
     schema : Schema
+    null : str
+        Another mark of a missing value than ``?``.
     first : str or None
         Label of sparse rows that leave it out.
     """
@@ -34,13 +36,13 @@ def plain(data: bytes, schema: Schema, first: str | None) -> Block | None:
         return None
     braces = data.count(b"{"), data.count(b"}")
     if braces == (0, 0):
-        return _dense(data, schema)
+        return _dense(data, schema, null)
     rows = [row for row in data.split(b"\n") if row]
     whole = all(row.startswith(b"{") and row.endswith(b"}") for row in rows)
     return _sparse(rows, schema, first) if whole and braces == (len(rows), len(rows)) else None
 
 
-def _dense(data: bytes, schema: Schema) -> Block | None:
+def _dense(data: bytes, schema: Schema, null: str) -> Block | None:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -55,7 +57,7 @@ def _dense(data: bytes, schema: Schema) -> Block | None:
             convert_options=csv.ConvertOptions(
                 column_types={name: pa.float64() if int(name) in schema.numeric else text for name in names},
                 include_columns=[str(i) for i in used],
-                null_values=["?"],
+                null_values=["?", null] if null else ["?"],
                 strings_can_be_null=True,
             ),
         )
@@ -74,7 +76,7 @@ def _dense(data: bytes, schema: Schema) -> Block | None:
                 return None
         else:
             values = [str(value).strip(" ") for value in column.dictionary.to_pylist()]
-            codes = _codes(values, schema.convert[i])
+            codes = _codes(values, null, schema.convert[i])
             if codes is None:
                 return None
             columns[i] = np.append(codes, -1)[column.indices.fill_null(len(values)).to_numpy()]
@@ -86,9 +88,9 @@ def _dense(data: bytes, schema: Schema) -> Block | None:
     return Block(columns, None, columns.pop(schema.target), dropped)
 
 
-def _codes(values: list[str], convert: Callable[[str], float]) -> NDArray[np.int64] | None:
+def _codes(values: list[str], null: str, convert: Callable[[str], float]) -> NDArray[np.int64] | None:
     """None where a value is not one of the attribute's."""
-    if "" in values or "?" in values:
+    if {"", "?", null} & set(values):
         return None
     try:
         return np.array([convert(value) for value in values], np.int64)

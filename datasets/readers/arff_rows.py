@@ -28,11 +28,11 @@ class Rows:
     Parameters
     ----------
     schema : Schema
-    null : bytes
-        Another mark of a missing value than ``?``.
+    null : str
+        Another mark of a missing value than ``?``, in dense rows.
     """
 
-    def __init__(self, schema: Schema, null: bytes) -> None:
+    def __init__(self, schema: Schema, null: str) -> None:
         self._schema = schema
         self._null = null
         self._used = {*schema.wanted, schema.target}
@@ -59,9 +59,9 @@ class Rows:
             longest = data.rfind(b"\n", 0, -1)
             if len(data) - longest > LINE:
                 raise Unreadable(f"it goes on for more than {LINE >> 20} MiB: this is no row", line + lines, path)
-            if self._null:
-                data = data.replace(self._null, b"?")
-            block = plain(data.replace(b"\r\n", b"\n"), self._schema, first) or self._slow(data, line, path, first)
+            block = plain(data.replace(b"\r\n", b"\n"), self._schema, self._null, first) or self._slow(
+                data, line, path, first
+            )
             if block is not None:
                 yield block
             line += lines
@@ -110,6 +110,8 @@ class Rows:
         found = cells(text)
         if len(found) != len(self._schema.attributes):
             raise Unreadable(f"it has {len(found)} values, and {len(self._schema.attributes)} attributes are declared")
+        if self._null:
+            found = [None if cell == self._null else cell for cell in found]
         return {i: found[i] for i in (*self._schema.wanted, self._schema.target)}
 
     def _sparse(self, text: str, first: str | None) -> dict[int, str | None]:

@@ -31,7 +31,7 @@ def read(
     Unreadable
     """
     headers = [_header(path, target) for path in paths]
-    return relation(paths, headers, target, drop, missing, null=b"<null>")
+    return relation(paths, headers, target, drop, missing, null="<null>")
 
 
 def _header(path: Path, target: str | int | None) -> tuple[Header, int]:

@@ -5,6 +5,7 @@ Nothing is unpickled: arrays of Python objects are refused.
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,6 @@ from pianobench.datasets.readers.parsed import Parsed, Unreadable, stacked
 _CSR_PARTS = ("data", "indices", "indptr", "shape")
 _HOW_DENSE = 'np.savez("my.npz", X=X, y=y)'
 _HOW_CSR = 'np.savez("my.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=y)'
-_DAMAGED = (zipfile.BadZipFile, AttributeError, EOFError, OSError, TypeError, KeyError, NotImplementedError)
 
 
 def read(
@@ -77,14 +77,16 @@ def read(
 
 def _content(path: Path) -> dict[str, NDArray[Any]]:
     try:
-        _check_sizes(path)
-        with np.load(path, allow_pickle=False) as content:
-            return {name: _array(path, content, name) for name in content.files}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's, of headers that Python 2 wrote
+            _check_sizes(path)
+            with np.load(path, allow_pickle=False) as content:
+                return {name: _array(path, content, name) for name in content.files}
     except Unreadable:
         raise
     except MemoryError as error:
         raise Unreadable(f"its arrays do not fit into memory: {error}", path=path) from error
-    except (*_DAMAGED, ValueError) as error:
+    except Exception as error:  # what zipfile and NumPy raise for damage is of many kinds
         raise Unreadable(
             f"it is not an npz file, or damaged ({error}): write it with {_HOW_DENSE}", path=path
         ) from error
@@ -109,7 +111,7 @@ def _check_sizes(path: Path) -> None:
             cells = 1
             for size in shape:
                 cells *= int(size)
-            if min(shape, default=0) < 0 or (not dtype.hasobject and cells * dtype.itemsize > member.file_size):
+            if min(shape, default=0) < 0 or (not dtype.hasobject and cells * max(1, dtype.itemsize) > member.file_size):
                 raise Unreadable(
                     f"{member.filename} says that it has shape {shape}, and has not the bytes for it: "
                     "the file is cut off or damaged; save it again",
@@ -119,7 +121,7 @@ def _check_sizes(path: Path) -> None:
 
 def _array(path: Path, content: Any, name: str) -> NDArray[Any]:
     try:
-        return np.asarray(content[name])
+        array = np.asarray(content[name])
     except ValueError as error:
         if "allow_pickle" not in str(error):
             raise
@@ -128,6 +130,15 @@ def _array(path: Path, content: Any, name: str) -> NDArray[Any]:
             f"give it a plain type before saving, for example {name}.astype({'float' if name != 'y' else 'str'})",
             path=path,
         ) from error
+    if array.dtype.kind == "U" and not _is_unicode(array):
+        raise Unreadable(f"{name} holds texts that are no Unicode: the file is damaged; save it again", path=path)
+    return array
+
+
+def _is_unicode(array: NDArray[np.str_]) -> bool:
+    """Whether all characters are such: Python fails at texts with others."""
+    characters = np.ascontiguousarray(array).ravel().view(np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    return not ((characters > 0x10FFFF) | ((characters >= 0xD800) & (characters < 0xE000))).any()
 
 
 def _one(path: Path, arrays: dict[str, NDArray[Any]], name: str, label: str) -> tuple[Any, NDArray[Any]]:
