@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import issparse
 
@@ -106,6 +106,7 @@ def test_the_sums_hold_on_a_plain_processor_and_with_other_threads(sums: str) ->
 
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=8)
+@example(rows=937, start=0, n=2100)  # a chunk of most families, and one row more
 @given(rows=st.integers(20, 3000), start=st.integers(0, 2100), n=st.integers(1, 2100))
 def test_blocks_of_any_size_from_any_row_are_rows_of_a_larger_set(family: str, rows: int, start: int, n: int) -> None:
     large = generated.generator(family, "n=2100,d=70")
