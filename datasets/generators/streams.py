@@ -65,7 +65,8 @@ def _sums_of_twelve(words: Philox, count: int) -> NDArray[np.int64]:
     high = total >> _THIRTY_TWO
     total &= _LOW
     total += high
-    return total.view(np.int64)
+    sums: NDArray[np.int64] = total.view(np.int64)
+    return sums
 
 
 def shuffled(words: Philox, count: int) -> NDArray[np.int64]:
