@@ -29,6 +29,8 @@ def disagreement(data: Dataset, form: str, contents: list[bytes], options: dict[
             return _table(data, contents, options)
         if form in ("arff", "keel"):
             return _arff(data, contents, options)
+    except csv.Error:
+        return None  # a cell is longer than Python's module takes
     except Exception as error:  # the plain reader cannot read what the real one took
         return f"{type(error).__name__} of the plain reader: {error}"
     return None

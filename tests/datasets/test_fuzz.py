@@ -71,7 +71,8 @@ FOUND = {
     "npz: texts of no length in a huge array": ({"f": zipped({"X.npy": TEXTS_OF_NO_LENGTH})}, "has not the bytes"),
     "npz: label not printable": ({"f": zipped({"X.npy": npy([[1]]), "y.npy": npy(["\1\n"])})}, r"only, \\x01\\n;"),
     "table: label of 60,000 characters": ({"f": b"a,b\n2,3\n1," + b"1" * 60_000 + b".5\n"}, r"^f: .* \.\.\. "),
-    "table: cell of 60,000 digits that is no number": ({"f": b"a,b\n" + b"1" * 60_000 + b"x,1\n2,3\n"}, None),
+    "table: cell of 60,000 digits that is no number": ({"f": b"a,b\n1,2\n" + b"1" * 60_000 + b"x,1\n3,3\n"}, None),
+    "table: labels that differ in a NUL": ({"f": b"a,b\n1,x\n2,x\0\n3,y\n"}, "with a NUL"),
     "keel: mark of missing values within a value": ({"f": b"1,9<null>\n2,9\n"}, None),
     "idx: numbers below those of float32 divided": ({"f": idx([[1e-45], [0]], 13), "g": idx([0, 1], 8)}, None),
 }
