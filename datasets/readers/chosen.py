@@ -6,9 +6,11 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pianobench.datasets.readers.parsed import Unreadable
+
+One = TypeVar("One", str, int, str | int)
 
 
 class Columns(Protocol):
@@ -88,8 +90,8 @@ def choose(
     return Chosen(label, features, declared, places)
 
 
-def listed(given: Sequence[str | int]) -> Sequence[str | int]:
-    """The option's columns; one alone may stand without brackets."""
+def listed(given: Sequence[One] | One) -> Sequence[One]:
+    """What an option has; one alone may stand without brackets."""
     return [given] if isinstance(given, str | int) else given
 
 

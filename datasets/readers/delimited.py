@@ -18,7 +18,9 @@ from typing import IO, Any
 from pianobench.datasets.readers.packed import lines, opened
 from pianobench.datasets.readers.parsed import Unreadable
 
-BLOCK = 1 << 20  # bytes that Arrow parses at a time; a row must fit
+BLOCK = 1 << 20  # bytes that Arrow parses at a time, or so many that a row fits
+CELL = 1 << 24  # characters of the longest cell
+_ROOM = 64  # bytes for each cell of a row
 _CELLS = 1 << 18  # in a batch of rows that are read one by one
 _BLANKS = re.compile(r'("[^"]*")|[ \t]+')
 
@@ -83,7 +85,7 @@ class Delimited:
         with opened(self.path) as stream:
             reader = arrow.open_csv(
                 _Watched(stream, self.separator, self.skip),
-                arrow.ReadOptions(block_size=BLOCK, column_names=names),
+                arrow.ReadOptions(block_size=max(BLOCK, _ROOM * self.width), column_names=names),
                 arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
                 arrow.ConvertOptions(
                     column_types=dict.fromkeys(names, string()),
@@ -114,6 +116,7 @@ class Delimited:
                     last = number
                     yield self._text(number, line)
 
+        limit = csv.field_size_limit(CELL)
         with opened(self.path) as stream:
             reader = csv.reader(texts(stream), delimiter=self._inner, skipinitialspace=True)
             before, names_columns = 0, self.header
@@ -128,6 +131,8 @@ class Delimited:
                     yield first, cells
             except csv.Error as error:
                 raise Unreadable(f"it is not a table ({error}): is a quote not closed?", last, self.path) from error
+            finally:
+                csv.field_size_limit(limit)
 
     def line(self, row: int) -> int | None:
         """Where a row stands, counted from 0 and without the header; None where that cannot be said."""
@@ -146,10 +151,10 @@ class Delimited:
 
     def _ragged(self, found: int) -> str:
         first = "the header has" if self.header else "the first row has"
-        more = ": does a first column of row names have no name in the header?" if found == self.width + 1 else ""
-        return (
-            f"it has {found} cell{'s' * (found != 1)}, and {first} {self.width}{more or ': give all rows equally many'}"
-        )
+        remedy = "give all rows as many, or name lines to leave out in skip_rows"
+        if found == self.width + 1:
+            remedy = "does a first column of row names have no name in the header?"
+        return f"it has {found} cell{'s' * (found != 1)}, and {first} {self.width}: {remedy}"
 
 
 class _BlankBeforeQuote(Exception):

@@ -55,7 +55,7 @@ def from_csv(
         With the line; also while a file is read.
     """
     text = "text" if text is None else text
-    first = delimited(paths[0], None, header, (), {text, target})
+    first = delimited(paths[0], None, header, (), {str(text), str(target)})
     files = [first, *(delimited(path, None, first.header, ()) for path in paths[1:])]
     place = position_of(first, text, "text")
     if target is None:

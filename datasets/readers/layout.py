@@ -20,7 +20,7 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 
 def delimited(
-    path: Path, separator: str | None, header: bool | None, skip_rows: Sequence[int], known: Collection[object] = ()
+    path: Path, separator: str | None, header: bool | None, skip_rows: Sequence[int], known: Collection[str] = ()
 ) -> Delimited:
     """A file with its layout, guessed where it is not told; `known` are names that a header would have.
 

@@ -84,14 +84,15 @@ def read(
         raise Unreadable(f"missing is {missing!r}: {', '.join(FILL)} are the choices")
     if header not in (None, True, False):
         raise Unreadable(f"header is {header!r}: true or false is expected")
+    skip_rows = listed(skip_rows)
     if any(type(number) is not int or number < 1 for number in skip_rows):
         raise Unreadable(f"skip_rows is {skip_rows!r}: a list of numbers of lines is expected, from 1")
     separator = separator_of(separator)
-    known = {target, *listed(drop), *listed(columns), *listed(categories)}
+    known = {str(one) for one in (target, *listed(drop), *listed(columns), *listed(categories))}
     first = _opened(paths[0], header, separator, skip_rows, known)
     files = [first, *(_opened(path, first.header, separator, skip_rows) for path in paths[1:])]
     chosen = choose(files, target, drop, columns, categories)
-    empty = pa.array([*cells.MISSING, *(str(text).strip() for text in missing_values)], pa.string())
+    empty = pa.array([*cells.MISSING, *(str(text).strip() for text in listed(missing_values))], pa.string())
     table = gathered(files, chosen, empty)
     _check_numbers(table)
     y, labelled = _labels(table, missing)
@@ -116,7 +117,7 @@ def read(
 
 
 def _opened(
-    path: Path, header: bool | None, separator: str | None, skip_rows: Sequence[int], known: Collection[object] = ()
+    path: Path, header: bool | None, separator: str | None, skip_rows: Sequence[int], known: Collection[str] = ()
 ) -> Delimited | Parquet:
     if ending(path) != ".parquet":
         return delimited(path, separator, header, skip_rows, known)

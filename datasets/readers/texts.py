@@ -24,7 +24,7 @@ def read(
     header: bool | None = None,
     parts_in_file: Sequence[str] = (),
     lowercase: bool = True,
-    min_df: int | float = 1,
+    min_df: float = 1,
     max_features: int | None = None,
 ) -> Parsed:
     """Documents as rows of tf-idf, float64 CSR.
@@ -61,7 +61,8 @@ def read(
     from scipy.sparse import csr_array
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    _check(min_df, max_features)
+    parts_in_file = [parts_in_file] if isinstance(parts_in_file, str) else parts_in_file
+    _check(lowercase, min_df, max_features)
     vectorizer = TfidfVectorizer(
         lowercase=lowercase,
         token_pattern=WORD,
@@ -106,10 +107,12 @@ def read(
     )
 
 
-def _check(min_df: int | float, max_features: int | None) -> None:
-    if isinstance(min_df, bool) or not (min_df >= 1 if isinstance(min_df, int) else 0 < min_df < 1):
+def _check(lowercase: bool, min_df: float, max_features: int | None) -> None:
+    if not isinstance(lowercase, bool):
+        raise Unreadable(f"lowercase is {lowercase!r}: true or false is expected")
+    if not (min_df >= 1 if type(min_df) is int else type(min_df) is float and 0 < min_df < 1):
         raise Unreadable(f"min_df is {min_df!r}: a number of documents from 1, or a share between 0 and 1, is expected")
-    if max_features is not None and (isinstance(max_features, bool) or max_features < 1):
+    if max_features is not None and not (type(max_features) is int and max_features >= 1):
         raise Unreadable(f"max_features is {max_features!r}: a number of words from 1 is expected")
 
 

@@ -131,6 +131,8 @@ def test_labels_are_whole_numbers_or_texts(tmp_path: Path, labels: list[Any]) ->
         ("a.tsv", "a\t.\nb\t?\n", {}, "no word is left"),
         ("a.tsv", "a\tword\nb\tword\n", {"min_df": 3}, "no word is left"),
         ("a.tsv", "a\tword\nb\tword\n", {"min_df": 0}, "min_df is 0"),
+        ("a.tsv", "a\tword\nb\tword\n", {"min_df": "2"}, "min_df is '2'"),
+        ("a.tsv", "a\tword\nb\tword\n", {"lowercase": "no"}, "lowercase is 'no'"),
         ("a.tsv", "a\tword\nb\tword\n", {"max_features": 0}, "max_features is 0"),
         ("a.tsv", "a\tword\nb\tword\n", {"parts_in_file": ["a"]}, "parts_in_file is for JSON"),
         ("a.xyz", "a\tword\nb\tword\n", {}, "layout is None: give one of tsv, csv, json, jsonl"),
