@@ -28,6 +28,8 @@ class Entry:
         Returns the data set.
     missing : str or None
         None where it can be read now; else what brings it.
+    nnz : int or None
+        Stored values of a sparse set; None of a dense one.
     checksum : str or None
         Of the arrays; None where their last bits depend on the machine.
     """
@@ -43,6 +45,7 @@ class Entry:
     source: str
     read: Callable[[], Dataset]
     missing: str | None = None
+    nnz: int | None = None
     checksum: str | None = None
 
     def load(self) -> Dataset:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+
+import numpy as np
 
 from pianobench.datasets.dataset import Dataset
 from pianobench.datasets.entry import Entry, MissingData
@@ -71,8 +73,18 @@ def load(name: str) -> Dataset:
     return found.part(rest) if rest else found
 
 
-def sizes(name: str) -> tuple[int, int, int]:
-    """n, d and m of a data set that `load` accepts; it is read only for one of its parts.
+@dataclass(frozen=True)
+class Size:
+    """How large a data set is: samples, columns, classes, and bytes of X in memory."""
+
+    n: int
+    d: int
+    m: int
+    nbytes: int
+
+
+def size(name: str) -> Size:
+    """Size of a data set that `load` accepts; it is read only for one of its parts.
 
     Raises
     ------
@@ -81,10 +93,12 @@ def sizes(name: str) -> tuple[int, int, int]:
     from pianobench.datasets import generated
 
     key, _, rest = name.partition(":")
-    known = entries().get(key)
-    found: Any
-    if known is None or (rest and known.source != "generated"):
-        found = load(name)
-    else:
-        found = generated.generator(key, rest) if known.source == "generated" else known
-    return found.n, found.d, found.m
+    entry = entries().get(key)
+    if entry is not None and entry.source == "generated":
+        made = generated.generator(key, rest)
+        return Size(made.n, made.d, made.m, made.n * made.row_bytes)
+    if entry is None or rest:
+        data = load(name)
+        values = data.X if isinstance(data.X, np.ndarray) else data.X.data
+        return Size(data.n, data.d, data.m, values.nbytes)
+    return Size(entry.n, entry.d, entry.m, 8 * entry.n * entry.d if entry.nnz is None else 12 * entry.nnz)

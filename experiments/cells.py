@@ -234,7 +234,8 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
         )
         for repeat in range(config.repeats)
         for grid in config.problems
-        for problem in _problems(grid, checksums)
+        for dataset in grid.sources
+        for problem in _problems(grid, dataset, checksums[dataset])
         for seed in config.seeds
         for threads in config.threads
         for solver in solvers
@@ -246,15 +247,20 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
     return cells
 
 
-def _problems(grid: ProblemGrid, checksums: Mapping[str, str]) -> list[ProblemChoice]:
+def problem_titles(grid: ProblemGrid) -> tuple[str, ...]:
+    """Titles of the problems of a grid on one data set."""
+    return tuple(problem.title for problem in _problems(grid, "", ""))
+
+
+def _problems(grid: ProblemGrid, dataset: str, checksum: str) -> list[ProblemChoice]:
     strengths: list[tuple[float | None, float | None]] = [
         *((lam, None) for lam in grid.lam),
         *((None, factor) for factor in grid.lam_factor),
     ]
     return [
         ProblemChoice(
-            dataset=name,
-            checksum=checksums[name],
+            dataset=dataset,
+            checksum=checksum,
             penalty=grid.penalty,
             lam=lam,
             lam_factor=factor,
@@ -262,7 +268,6 @@ def _problems(grid: ProblemGrid, checksums: Mapping[str, str]) -> list[ProblemCh
             intercept=grid.intercept,
             conditioning=grid.conditioning,
         )
-        for name in grid.sources
         for lam, factor in strengths or [(None, None)]
     ]
 

@@ -5,7 +5,7 @@ Layout below the root (``results/runs`` by default)::
     cells/<key>/<attempt>/   spec.json, curve.jsonl, outcome.json, log.txt, row.json   one process each
     data/<checksum>/         arrays for the processes
     measuring.lock           held while a cell is measured: two suites on one store take turns
-    <run>/                   rows.parquet, curves.parquet, manifest.json, config.toml, figures
+    <run>/                   rows, curves and probes.parquet, manifest.json, config.toml, figures
 
 No result is ever overwritten: a cell that is measured again gets a new attempt, a suite that runs again a new
 run. A file is whole or absent (written beside its place, synced, renamed), except `curve.jsonl`, which grows
@@ -17,12 +17,12 @@ import io
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pianobench.results.attempt import Attempt, StoreError, write_atomically
-from pianobench.results.schema import CURVES, FINISHED, ROWS, SCHEMA_VERSION, frame
+from pianobench.results.schema import CURVES, FINISHED, PROBES, ROWS, SCHEMA_VERSION, frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,11 +34,12 @@ DEFAULT_ROOT = Path("results") / "runs"
 
 @dataclass(frozen=True)
 class Tables:
-    """What one run stored: a row per cell, a line per checkpoint, and the manifest."""
+    """What one run stored: a row per cell, a line per checkpoint, the manifest, and a line per number probed."""
 
     rows: "pd.DataFrame"
     curves: "pd.DataFrame"
     manifest: dict[str, Any]
+    probes: "pd.DataFrame" = field(default_factory=lambda: frame([], PROBES))
 
 
 class Store:
@@ -105,9 +106,10 @@ class Store:
         curves: Iterable[Mapping[str, Any]],
         manifest: Mapping[str, Any],
         config: str,
+        probes: Iterable[Mapping[str, Any]] = (),
     ) -> Path:
         """Write the tables of a suite; return the run's folder, whose name gets a number if it is taken."""
-        tables = {"rows": frame(rows, ROWS), "curves": frame(curves, CURVES)}
+        tables = {"rows": frame(rows, ROWS), "curves": frame(curves, CURVES), "probes": frame(probes, PROBES)}
         folder = self.root / name
         number = 1
         self.root.mkdir(parents=True, exist_ok=True)
@@ -166,7 +168,8 @@ def load(run: str | Path, root: Path = DEFAULT_ROOT) -> Tables:
             f"{folder.name} has schema {manifest.get('schema')}, this version reads {SCHEMA_VERSION}: "
             "use the pianobench that wrote it, or run it again"
         )
-    return Tables(_table(folder / "rows.parquet"), _table(folder / "curves.parquet"), manifest)
+    rows, curves, probes = (_table(folder / f"{title}.parquet") for title in ("rows", "curves", "probes"))
+    return Tables(rows, curves, manifest, probes)
 
 
 _AGAIN = "run the configuration again, its cells are kept and will be reused"

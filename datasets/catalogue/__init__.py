@@ -4,6 +4,7 @@
 key of the table         name in the registry
 ``description``, ...     ``field``, ``origin``, ``licence``: one line each
 ``n``, ``d``, ``m``      samples of all parts, columns, classes, as they are read
+``nnz``                  stored values, of sparse sets
 ``checksum``             of the arrays as they are read, see `pianobench.datasets.dataset.checksum`
 ``files``                name and SHA-256 of each file, in the order of the parts
 ``parts``                names of the parts, where the origin splits the data
@@ -54,6 +55,7 @@ def entries(name: str, source: str, place: Path | None, remedy: str) -> Iterator
             source=source,
             read=partial(read, key, facts, place, remedy),
             missing=None if here else remedy,
+            nnz=facts.get("nnz"),
             checksum=facts.get("checksum"),
             **about,
         )

@@ -91,7 +91,7 @@ class Generator(ABC):
         return max(1, min(_CHUNK_ROWS, _CHUNK_CELLS // max(self.d, self.m)))
 
     @property
-    def _row_bytes(self) -> int:
+    def row_bytes(self) -> int:
         """Memory of one row, about."""
         return 8 * self.d
 
@@ -193,7 +193,7 @@ class Generator(ABC):
     def _check_memory(self) -> None:
         import psutil
 
-        needed, free = self.n * self._row_bytes, psutil.virtual_memory().available
+        needed, free = self.n * self.row_bytes, psutil.virtual_memory().available
         if needed > free:
             raise UnusableParameter(
                 f"{self.name} would take {needed / 2**30:.3g} GiB and {free / 2**30:.3g} GiB are free: "

@@ -52,7 +52,7 @@ class SparseText(Generator):
         return max(1, min(1024, _CHUNK_WORDS // self.length))
 
     @property
-    def _row_bytes(self) -> int:
+    def row_bytes(self) -> int:
         return 12 * min(self.d, self.length)
 
     def truth(self) -> Truth:

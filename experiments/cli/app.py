@@ -2,12 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pianobench import __version__
 from pianobench.experiments.cli.check_solver import check_solver
+from pianobench.experiments.cli.claims import claims
 from pianobench.experiments.cli.clean import clean
 from pianobench.experiments.cli.compare import compare
 from pianobench.experiments.cli.doctor import doctor
@@ -165,7 +166,7 @@ def report(
         tables = load(folder)
     except StoreError as error:
         raise UserMistake(str(error)) from error
-    show.outcome(tables, folder, suite.draw(tables, folder), with_claims=False, as_json=as_json)
+    show.outcome(tables, folder, suite.draw(tables, folder), claims=False, as_json=as_json)
 
 
 @app.command()
@@ -190,25 +191,8 @@ def datasets(
         show.listing(listings.datasets(), as_json, ("name", "n", "d", "m", "source", "field", "description"))
 
 
-@app.command()
-def claims(as_json: AsJson = False) -> None:
-    """List the papers' claims in our words, and the experiments whose rows bear on them."""
-    from pianobench.experiments.claims import ledger
-    from pianobench.experiments.cli import show
-
-    entries: list[dict[str, Any]] = [
-        {
-            "id": claim.id,
-            "statement": claim.statement,
-            "place": claim.place,
-            "experiments": list(claim.experiments),
-        }
-        for claim in ledger()
-    ]
-    show.listing(entries, as_json, ("id", "statement", "place", "experiments"))
-
-
 app.command("check-solver")(check_solver)
+app.command()(claims)
 app.command()(compare)
 app.command()(doctor)
 app.command()(fetch)

@@ -12,8 +12,6 @@ from rich.table import Table
 
 from pianobench.experiments import noise
 from pianobench.experiments.cells import Cell
-from pianobench.experiments.claims import ledger, standing
-from pianobench.results.schema import FINISHED
 from pianobench.results.store import Store, Tables
 
 WIDTH_OF_PIPES = 118
@@ -115,16 +113,15 @@ def _in_words(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def outcome(tables: Tables, folder: Path, figures: Sequence[Path], with_claims: bool, as_json: bool) -> None:
-    """Table of results, files, and where the claims stand."""
-    seen = set(tables.rows.loc[tables.rows["status"].isin(FINISHED), "experiment"])
-    standings = {claim.id: standing(claim, seen) for claim in ledger()} if with_claims else {}
+def outcome(tables: Tables, folder: Path, figures: Sequence[Path], claims: bool, as_json: bool) -> None:
+    """Table of results, files, and what the run itself says on the claims."""
+    verdicts = _verdicts(tables) if claims else {}
     if as_json:
         document = {
             "run": str(folder),
             "figures": [str(path) for path in figures],
             "rows": [{k: _plain(v) for k, v in row.items()} for row in tables.rows.to_dict("records")],
-            **({"claims": standings} if with_claims else {}),
+            **({"claims": {key: list(told) for key, told in verdicts.items()}} if claims else {}),
         }
         print(json.dumps(document, indent=1, allow_nan=False))
         return
@@ -151,8 +148,18 @@ def outcome(tables: Tables, folder: Path, figures: Sequence[Path], with_claims: 
         highlight=False,
         soft_wrap=True,
     )
-    if with_claims:
-        _claims(out, standings)
+    if claims:
+        _claims(out, verdicts)
+
+
+def _verdicts(tables: Tables) -> dict[str, tuple[str, str]]:
+    """Word and first reason on each claim that the run has evidence for, by this run alone."""
+    from pianobench.experiments.claims import ledger, standings
+    from pianobench.experiments.claims.standing import gathered
+
+    tier = str(tables.rows["tier"].iloc[0])
+    found = standings(ledger(), tier, gathered([tables], tier))
+    return {one.claim.id: (one.verdict.word, one.verdict.reasons[0]) for one in found}
 
 
 def results(tables: Tables) -> Table:
@@ -187,13 +194,14 @@ def console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=WIDTH_OF_PIPES)
 
 
-def _claims(out: Console, standings: Mapping[str, str]) -> None:
-    out.print("\nClaims", style="bold")
-    unseen = [key for key, text in standings.items() if text == "no run yet"]
-    for key, text in standings.items():
-        if key not in unseen:
-            out.print(f"{key}: {text}", highlight=False)
-    out.print(f"No run yet: {', '.join(unseen)}", highlight=False)
+def _claims(out: Console, verdicts: Mapping[str, tuple[str, str]]) -> None:
+    out.print("\nClaims, by this run", style="bold")
+    by_word: dict[str, list[str]] = {}
+    for key, (word, _) in verdicts.items():
+        by_word.setdefault(word, []).append(key)
+    for word, keys in by_word.items():
+        out.print(f"{word}: {', '.join(keys)}", highlight=False)
+    out.print("`pianobench claims P2 --tier smoke` says why, with the rule.", highlight=False)
 
 
 def _missing(value: Any) -> bool:

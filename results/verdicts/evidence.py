@@ -45,11 +45,11 @@ class Unit:
 
     def others(self, axis: str) -> tuple[object, ...]:
         """What is held while one goes along an axis: cells that agree in it lie on one line."""
-        size = {"n": (self.d, self.m), "d": (self.n, self.m), "m": (self.n, self.d), "dm": (self.n,)}.get(axis)
         place = (self.experiment, self.problem, self.evidence)
         if axis == "threads":
             return (*place, self.dataset)
-        return (*place, self.threads, *(size if size is not None else (self.dataset,)))
+        sizes = {"n": (self.d, self.m), "d": (self.n, self.m), "m": (self.n, self.d), "dm": (self.n,)}
+        return (*place, self.threads, *sizes.get(axis, ()))
 
 
 @dataclass(frozen=True)

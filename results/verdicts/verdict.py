@@ -100,6 +100,7 @@ def judge(
     probes: pd.DataFrame,
     *,
     universal: bool = False,
+    refutable: bool = False,
     not_here: str | None = None,
 ) -> Verdict:
     """The verdict on a claim.
@@ -116,6 +117,8 @@ def judge(
         Tables with the columns of `pianobench.results.schema`.
     universal : bool
         Whether each part is an instance of the claim, so that one contradicted part contradicts it.
+    refutable : bool
+        Whether it can be contradicted only: that nothing refuted it does not prove it.
     not_here : str, optional
         Why the claim cannot be tested on this machine or by this version.
     """
@@ -143,6 +146,9 @@ def judge(
     if control != "contradicted" and word in ("reproduced", "partly"):
         word = "undecided"
         reasons.append(f"where the effect is absent the same rule says {control} and should say contradicted")
+    if refutable and word in ("reproduced", "partly"):
+        word = "undecided"
+        reasons.append("nothing tried here refutes it, which proves nothing")
     return Verdict(word, tuple(reasons), parts, oldest)
 
 

@@ -26,7 +26,10 @@ def test_a_fresh_clone_has_real_sets_of_many_kinds() -> None:
 @pytest.mark.parametrize("name", HERE)
 def test_reader_keeps_its_promises(name: str) -> None:
     data, entry = datasets.load(name), KNOWN[name]
-    assert (data.n, data.d, data.m) == (entry.n, entry.d, entry.m) == registry.sizes(name)
+    size = registry.size(name)
+    assert (data.n, data.d, data.m) == (entry.n, entry.d, entry.m) == (size.n, size.d, size.m)
+    assert (entry.nnz is None) == isinstance(data.X, np.ndarray) or entry.source == "generated"
+    assert entry.nnz in (None, getattr(data.X, "nnz", None))
     assert data.checksum == (entry.checksum or data.checksum), (
         "data changed: every stored result of this set is out of date"
     )
@@ -43,8 +46,8 @@ def test_reader_keeps_its_promises(name: str) -> None:
 def test_a_part_and_a_generated_set_by_their_names() -> None:
     train = datasets.load("khan_srbct:train")
     assert (train.name, train.n, train.m, train.parts) == ("khan_srbct:train", 63, 4, ())
-    assert registry.sizes("khan_srbct:train") == (63, 2308, 4)
-    assert registry.sizes("dense:n=1e6,m=7") == (1_000_000, 50, 7)
+    assert registry.size("khan_srbct:train") == registry.Size(63, 2308, 4, 63 * 2308 * 8)
+    assert registry.size("dense:n=1e6,m=7") == registry.Size(1_000_000, 50, 7, 400_000_000)
     assert datasets.load("dense:n=70,seed=3").n == 70
 
 

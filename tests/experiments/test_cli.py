@@ -143,7 +143,7 @@ def test_a_noisy_machine_is_said_at_the_end(folder: Path, capsys: pytest.Capture
     tables = load("latest", folder / "results" / "runs")
     for sign, said in (("load 9.0", True), (pd.NA, False)):
         rows = tables.rows.assign(disturbed=pd.Series([sign, pd.NA], dtype="string"))
-        show.outcome(dataclasses.replace(tables, rows=rows), folder, [], with_claims=False, as_json=False)
+        show.outcome(dataclasses.replace(tables, rows=rows), folder, [], claims=False, as_json=False)
         assert ("Noisy machine: 1 of 2 measurements" in capsys.readouterr().out) == said
 
 
