@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,8 +76,9 @@ def choose(
             "it has one column: features and a column of labels are expected, with a separator between the cells"
         )
     declared = frozenset(position_of(first, one, "categories") for one in listed(categories)) - {label}
-    if not declared <= set(features):
-        name = first.names[min(declared - set(features))]
+    left_out = declared.difference(features)
+    if left_out:
+        name = first.names[min(left_out)]
         raise Unreadable(f"categories names {name!r}, which is left out: name it in one place only")
     used = (*features, label)
     nameless = next((position for position in used if not first.names[position]), None)
@@ -93,6 +95,11 @@ def choose(
 def listed(given: Sequence[One] | One) -> Sequence[One]:
     """What an option has; one alone may stand without brackets."""
     return [given] if isinstance(given, str | int) else given
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """The first name that stands twice; None where none does."""
+    return next((name for name, count in Counter(names).items() if name and count > 1), None)
 
 
 def position_of(file: Columns, given: str | int, option: str) -> int:
@@ -140,7 +147,8 @@ def _places(first: Columns, file: Columns, used: Sequence[int], skipped: set[str
                 path=file.path,
             )
     if skipped is not None:
-        extra = next((name for name in file.names if name not in first.names and name not in skipped), None)
+        known = skipped.union(first.names)
+        extra = next((name for name in file.names if name not in known), None)
         if extra is not None:
             raise Unreadable(
                 f"it has a column {extra!r}, and {first.path.name} has not: give all files the same, "

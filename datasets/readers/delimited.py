@@ -20,7 +20,7 @@ from pianobench.datasets.readers.parsed import Unreadable
 
 BLOCK = 1 << 20  # bytes that Arrow parses at a time, or so many that a row fits
 CELL = 1 << 24  # characters of the longest cell
-_ROOM = 64  # bytes for each cell of a row
+_ROOM = 512  # bytes of a block for each column: some rows of a wide table
 _CELLS = 1 << 18  # in a batch of rows that are read one by one
 _BLANKS = re.compile(r'("[^"]*")|[ \t]+')
 

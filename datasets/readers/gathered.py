@@ -70,7 +70,7 @@ def gathered(files: Sequence[Delimited | Parquet], chosen: Chosen, missing: Any)
     ------
     Unreadable
     """
-    text = set(chosen.categories)
+    text = {chosen.target, *chosen.categories}
     for file, places in zip(files, chosen.places, strict=True):
         text |= {position for position, place in places.items() if place in file.texts}
     while True:
@@ -85,7 +85,7 @@ def _pass(
 ) -> tuple[Gathered, set[int]]:
     """Cells of all rows, or the columns in which a text stands below numbers."""
     numeric = [position for position in chosen.features if position not in text]
-    texts = {position: Categories() for position in (*chosen.features, chosen.target) if position not in numeric}
+    texts = {position: Categories() for position in (*chosen.features, chosen.target) if position in text}
     numbers, sizes, late = Numbers(len(numeric)), [], set[int]()
     for file, places in zip(files, chosen.places, strict=True):
         n = 0

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from pianobench.datasets.readers.chosen import repeated
 from pianobench.datasets.readers.columns import is_number
 from pianobench.datasets.readers.delimited import Delimited
 from pianobench.datasets.readers.packed import lines, opened
@@ -47,7 +48,7 @@ def delimited(
         names = names[:-1]
     if len(names) < width:
         notes.append("last column, without a name and empty in the first rows, left out")
-    twice = next((name for name in names if name and names.count(name) > 1), None) if header else None
+    twice = repeated(names)
     if twice is not None:
         skipped = f"header = false and skip_rows = {sorted({*skip, 1})}"
         raise Unreadable(f"two columns are called {twice!r}: rename one, or read without names ({skipped})", path=path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pianobench.datasets.readers.chosen import repeated
 from pianobench.datasets.readers.packed import FREE, RATIO
 from pianobench.datasets.readers.parsed import Unreadable
 
@@ -114,7 +115,7 @@ def parquet(path: Path) -> Parquet:
         )
     kept = [position for position, name in enumerate(schema.names) if not name.startswith(_PANDAS_INDEX)]
     names = tuple(schema.names[position] for position in kept)
-    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    twice = repeated(names)
     if twice is not None:
         raise Unreadable(f"two columns are called {twice!r}: rename one", path=path)
     types = tuple(schema.types[position] for position in kept)
