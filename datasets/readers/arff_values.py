@@ -31,8 +31,10 @@ class Labels:
         Raises
         ------
         Unreadable
-            It is too long for a class.
+            It is too long for a class, or has characters that nobody sees.
         """
+        if not text.isprintable():
+            raise Unreadable(f"label {shown(text)} has characters that are not printable: mend the file")
         if len(text) > LONGEST_LABEL:
             raise Unreadable(f"label {shown(text)} is longer than {LONGEST_LABEL} characters: is this the target?")
         return self.codes.setdefault(text, len(self.codes))

@@ -25,7 +25,7 @@ def disagreement(data: Dataset, form: str, contents: list[bytes], options: dict[
             return _compared(data, *_svmlight(contents, options))
         if form == "idx":
             return _idx(data, contents, options)
-        if form == "table" and not contents[0].startswith(b"PAR1"):
+        if form == "table" and b"PAR1" not in contents[0]:
             return _table(data, contents, options)
         if form in ("arff", "keel"):
             return _arff(data, contents, options)
@@ -103,7 +103,7 @@ def _table(data: Dataset, contents: list[bytes], options: dict[str, Any]) -> str
     for content in contents:
         text = content.decode("utf-8-sig")
         mark = "\t" if "\t" in text else ","
-        if mark == "," and set(text) & set(";|"):
+        if set(text) & set(";|"):
             return None
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
         files.append([[cell.strip() for cell in row] for row in reader if row and row != [""]])

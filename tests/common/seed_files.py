@@ -17,7 +17,7 @@ def npy(array: Any) -> bytes:
     return stream.getvalue()
 
 
-def _npz(**arrays: Any) -> bytes:
+def npz(**arrays: Any) -> bytes:
     return zipped({f"{name}.npy": npy(array) for name, array in arrays.items()})
 
 
@@ -69,19 +69,19 @@ _PARTS = {"parts_in_file": ["train", "test"]}
 
 SEEDS: dict[str, list[Case]] = {
     "npz": [
-        Case((("f.npz", _npz(X=_X, y=[1, 2, 1, 2])),), packable=False),
-        Case((("f.npz", _npz(X=_X.astype(">f4").T.copy().T, y=["a", "b", "a", "c"])),), packable=False),
+        Case((("f.npz", npz(X=_X, y=[1, 2, 1, 2])),), packable=False),
+        Case((("f.npz", npz(X=_X.astype(">f4").T.copy().T, y=["a", "b", "a", "c"])),), packable=False),
         Case(
             (
                 (
                     "f.npz",
-                    _npz(data=[1.0, 2, 3], indices=[0, 1, 0], indptr=[0, 1, 3], shape=[2, 2], y=[0, 1], format=b"csr"),
+                    npz(data=[1.0, 2, 3], indices=[0, 1, 0], indptr=[0, 1, 3], shape=[2, 2], y=[0, 1], format=b"csr"),
                 ),
             ),
             packable=False,
         ),
         Case(
-            (("f.npz", _npz(X=np.arange(8).reshape(4, 2), y=[1, 2, 1, 2], s="0.01", n=["p", "q"], w=["c", "d"])),),
+            (("f.npz", npz(X=np.arange(8).reshape(4, 2), y=[1, 2, 1, 2], s="0.01", n=["p", "q"], w=["c", "d"])),),
             {"scale": "s", "class_names": "n", "feature_names": "w"},
             packable=False,
         ),

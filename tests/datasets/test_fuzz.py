@@ -11,7 +11,7 @@ import pytest
 from fuzzing import finding, guarded
 from mutations import Case, mutated, plain_contents, zipped
 from naive_readers import disagreement
-from seed_files import SEEDS, idx, npy
+from seed_files import SEEDS, idx, npy, npz
 
 from pianobench.datasets.readers import forms
 
@@ -69,9 +69,17 @@ FOUND = {
     "npz: header that Python cannot tokenise": ({"f": zipped({"X.npy": header("{'descr': (")})}, "not an npz file"),
     "npz: texts beyond Unicode": ({"f": zipped({"X.npy": npy([[1], [2]]), "y.npy": beyond_unicode()})}, "no Unicode"),
     "npz: texts of no length in a huge array": ({"f": zipped({"X.npy": TEXTS_OF_NO_LENGTH})}, "has not the bytes"),
+    "npz: fewer values than indices": (
+        {"f": npz(data=[1.0, 2], indices=[0, 1, 0], indptr=[0, 1, 3], shape=[2, 2], y=[0, 1])},
+        "the parts are no CSR matrix",
+    ),
+    "arff: labels that look the same": (
+        {"f": b"@attribute a real\n@attribute s string\n@data\n1,b\n2,b\xe2\x80\xa8\n"},
+        "line 5: label 'b.*' has characters that are not printable",
+    ),
     "npz: label not printable": ({"f": zipped({"X.npy": npy([[1]]), "y.npy": npy(["\1\n"])})}, r"only, \\x01\\n;"),
     "table: label of 60,000 characters": ({"f": b"a,b\n2,3\n1," + b"1" * 60_000 + b".5\n"}, r"^f: .* \.\.\. "),
-    "table: cell of 60,000 digits that is no number": ({"f": b"a,b\n1,2\n" + b"1" * 60_000 + b"x,1\n3,3\n"}, None),
+    "table: cell of 60,000 digits that is no number": ({"f": b"a,b\n1,2\n" + b"1" * 60_000 + b"x,1\n3,3\n"}, "^f: "),
     "table: labels that differ in a NUL": ({"f": b"a,b\n1,x\n2,x\0\n3,y\n"}, "with a NUL"),
     "keel: mark of missing values within a value": ({"f": b"1,9<null>\n2,9\n"}, None),
     "idx: numbers below those of float32 divided": ({"f": idx([[1e-45], [0]], 13), "g": idx([0, 1], 8)}, None),
