@@ -24,6 +24,7 @@ def entries() -> Iterator[Entry]:
         facts = facts_of(name, receipt)
         n, d, m = ((receipt and getattr(receipt, one)) or facts.get(one) for one in "ndm")
         if n and d and m and facts.get("form"):
+            about: dict[str, Any] = {text: str(facts.get(text) or "not stated") for text in _TEXTS}
             yield Entry(
                 name=name,
                 n=n,
@@ -32,8 +33,9 @@ def entries() -> Iterator[Entry]:
                 source="fetched",
                 read=partial(read, name),
                 missing=None if receipt else remedy(name),
+                nnz=receipt.nnz if receipt else None,
                 checksum=receipt.checksum if receipt else None,
-                **{text: str(facts.get(text) or "not stated") for text in _TEXTS},
+                **about,
             )
 
 

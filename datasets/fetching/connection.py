@@ -21,6 +21,14 @@ class Unreachable(FetchError):
     """No whole answer comes: no network, a proxy that refuses, a server that is down or too slow."""
 
 
+class Refused(FetchError):
+    """The server answers, and not with a file."""
+
+    def __init__(self, what: str, code: int) -> None:
+        super().__init__(what)
+        self.code = code
+
+
 class Interrupted(Exception):
     """This try has failed, the next may not."""
 
@@ -54,7 +62,7 @@ def answer(url: str, headers: dict[str, str], timeout: float) -> Any:
             raise Unreachable(f"{url}: the proxy wants an account (407)") from error
         if 300 <= error.code < 400:
             raise FetchError(f"{url}: the server redirects without end") from error
-        raise FetchError(f"{url}: the server answers {error.code} {error.reason}") from error
+        raise Refused(f"{url}: the server answers {error.code} {error.reason}", error.code) from error
     except URLError as error:
         if isinstance(error.reason, ConnectionResetError):
             raise Interrupted(f"{error.reason}") from error

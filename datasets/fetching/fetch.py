@@ -110,6 +110,7 @@ def _read(outcome: Outcome) -> Outcome:
     stated, sizes = tuple(facts.get(one) for one in "ndm"), (found.n, found.d, found.m)
     if None not in stated and stated != sizes:
         notes += (f"its source states {stated} samples, columns and classes, and it has {sizes}",)
-    receipt = replace(receipt, n=found.n, d=found.d, m=found.m, checksum=found.checksum)
+    nnz = int(found.X.nnz) if hasattr(found.X, "nnz") else None
+    receipt = replace(receipt, n=found.n, d=found.d, m=found.m, nnz=nnz, checksum=found.checksum)
     receipts.save(receipt)
     return replace(outcome, receipt=receipt, notes=notes)

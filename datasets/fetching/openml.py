@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from pianobench.datasets.fetching.connection import Refused
 from pianobench.datasets.fetching.download import download
 from pianobench.datasets.fetching.wanted import FetchError, File, Wanted
 
 API = "https://www.openml.org/api/v1/json"
 DESCRIPTION = "description.json"  # as it came, beside the data
+_NONE = (404, 412)  # answers to a question after a set that there is not
 _MOST = 1 << 24  # bytes of an answer of the interface
 
 
@@ -37,7 +39,7 @@ def wanted(key: str, place: Path, anew: bool) -> Wanted:
     path = place / DESCRIPTION
     if anew or not path.is_file():
         number, notes = (int(key), ()) if key.isdigit() else _number(key)
-        download(f"{API}/data/{number}", path, most_bytes=_MOST)
+        _ask(f"data/{number}", path, f"OpenML has no data set with number {number}")
     try:
         about = json.loads(path.read_text("utf-8"))["data_set_description"]
         number, name, url = int(about["id"]), str(about["name"]), str(about["url"])
@@ -62,17 +64,23 @@ def wanted(key: str, place: Path, anew: bool) -> Wanted:
     return Wanted((File(f"{number}.arff", url, md5=md5),), facts, notes)
 
 
+def _ask(what: str, path: Path, none: str) -> None:
+    try:
+        download(f"{API}/{what}", path, most_bytes=_MOST)
+    except Refused as error:
+        raise FetchError(none if error.code in _NONE else str(error)) from error
+
+
 def _number(name: str) -> tuple[int, tuple[str, ...]]:
     """Of the active set that came first under a name, and what to know about the others."""
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "list.json"
+        none = f"OpenML has no active data set that is called {name}; other versions go by their number"
+        _ask(f"data/list/data_name/{quote(name)}/status/active", path, none)
         try:
-            download(f"{API}/data/list/data_name/{quote(name)}/status/active", path, most_bytes=_MOST)
             found = sorted(int(one["did"]) for one in json.loads(path.read_text("utf-8"))["data"]["dataset"])
         except (ValueError, KeyError, TypeError) as error:
-            if isinstance(error, FetchError) and "412" not in str(error):
-                raise
-            raise FetchError(f"OpenML has no active data set that is called {name}: its numbers work, too") from error
+            raise FetchError(f"OpenML's list of sets that are called {name} cannot be understood") from error
     others = f", and has {len(found) - 1} more of this name: {', '.join(map(str, found[1:6]))}" if found[1:] else ""
     return found[0], (f"OpenML calls it number {found[0]}{others}",)
 

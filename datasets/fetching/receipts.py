@@ -53,6 +53,8 @@ class Receipt:
         As `Wanted` has them.
     n, d, m : int or None
         Samples, columns and classes as they were read; None where they have not been.
+    nnz : int or None
+        Stored values, if it is sparse.
     checksum : str or None
         Of the arrays that were read.
     """
@@ -64,6 +66,7 @@ class Receipt:
     n: int | None = None
     d: int | None = None
     m: int | None = None
+    nnz: int | None = None
     checksum: str | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import hashlib
 import json
+import shutil
 import threading
 import tomllib
 import zipfile
@@ -87,7 +88,8 @@ def test_a_set_of_libsvm_is_fetched_read_and_known(server: Server) -> None:
     }
     after = entry("libsvm/vowel")
     data = after.load()
-    assert (after.n, after.d, after.m, after.missing, after.checksum) == (5, 10, 4, None, data.checksum)
+    assert (after.n, after.d, after.m, after.nnz, after.missing) == (5, 10, 4, 6, None)
+    assert after.checksum == data.checksum
     assert (data.name, data.parts, data.classes) == (
         "libsvm/vowel",
         (("train", 3), ("test", 2)),
@@ -264,9 +266,13 @@ def test_a_set_of_openml_by_name(server: Server) -> None:
     )
     assert fetched.read("openml/flowers").n == 3
     server.says("/api/data/list/data_name/trees/status/active", Answer(status=412))
-    with pytest.raises(FetchError, match="no active data set that is called trees: its numbers work, too"):
+    with pytest.raises(FetchError, match="no active data set that is called trees; other versions go by their number"):
         fetch("openml/trees")
+    server.says("/api/data/8", Answer(status=412))
+    with pytest.raises(FetchError, match="OpenML has no data set with number 8"):
+        fetch("openml/8")
     assert not receipts.folder("openml/trees").exists()
+    assert not receipts.folder("openml/8").exists()
 
 
 @pytest.mark.parametrize(
@@ -307,6 +313,15 @@ def test_openml_without_a_network(server: Server, monkeypatch: pytest.MonkeyPatc
         fetch("openml/61")
 
 
+def test_old_addresses_of_openml_are_asked_over_https(server: Server, tmp_path: Path) -> None:
+    describe(server, url="http://www.openml.org/data/download/61/iris.arff")
+    (tmp_path / "description.json").write_bytes(server.answers["/api/data/61"][0].body)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openml, "API", "https://www.openml.org/api/v1/json")
+        wanted = openml.wanted("61", tmp_path, anew=False)
+    assert wanted.files[0].url == "https://www.openml.org/data/download/61/iris.arff"
+
+
 def bunches(monkeypatch: pytest.MonkeyPatch, **fetchers: Any) -> None:
     import sklearn.datasets
 
@@ -315,7 +330,7 @@ def bunches(monkeypatch: pytest.MonkeyPatch, **fetchers: Any) -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_sets_of_scikit_learn_become_npz(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sets_of_scikit_learn_become_npz(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     X = np.arange(12.0).reshape(4, 3)
 
     def covtype(data_home: str) -> Any:
@@ -334,6 +349,7 @@ def test_sets_of_scikit_learn_become_npz(monkeypatch: pytest.MonkeyPatch) -> Non
 
     bunches(monkeypatch, covtype=covtype, **{"20newsgroups_vectorized": newsgroups}, rcv1=rcv1)
     outcome = fetch("sklearn/covtype")
+    assert capsys.readouterr().out == "", "standard output may be JSON"
     assert outcome.notes[0] == "scikit-learn has fetched it and compared its own checksums; it resumes nothing"
     assert left("sklearn/covtype") == {"data.npz", "receipt.json"}
     found = fetched.read("sklearn/covtype")
@@ -408,7 +424,7 @@ def archive(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     return path
 
 
-def test_an_archive_decides_nothing(tmp_path: Path) -> None:
+def test_an_archive_decides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
     link = zipfile.ZipInfo("train.txt")
@@ -417,8 +433,10 @@ def test_an_archive_decides_nothing(tmp_path: Path) -> None:
     locked.write_bytes(
         locked.read_bytes().replace(b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01")
     )
-    broken = archive(tmp_path / "broken.zip", ("train.txt", b"1" * 999))
-    broken.write_bytes(broken.read_bytes().replace(b"train.txt", b"train.txt\xff", 1))
+    broken = tmp_path / "broken.zip"
+    with zipfile.ZipFile(broken, "w") as stored:
+        stored.writestr("train.txt", b"1" * 999)
+    broken.write_bytes(broken.read_bytes().replace(b"11", b"12", 1))
     (tmp_path / "none.zip").write_bytes(b"no archive")
     for path, why in (
         (archive(tmp_path / "out.zip", ("../train.txt", b"1")), "a way out of its folder"),
@@ -435,6 +453,9 @@ def test_an_archive_decides_nothing(tmp_path: Path) -> None:
     path = archive(tmp_path / "good.zip", ("/deep/train.txt", b"1"), ("/etc/other.txt", b"2"))
     assert unzip(path, ["train.txt", "test.txt"], inside) == ["train.txt"]
     assert [one.name for one in inside.iterdir()] == ["train.txt"]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 26))
+    with pytest.raises(FetchError, match="more than the disk has free"):
+        unzip(path, ["train.txt"], inside)
 
 
 def test_the_catalogue_is_whole() -> None:
@@ -447,6 +468,19 @@ def test_the_catalogue_is_whole() -> None:
         assert len(facts.get("parts", ())) == (len(facts["files"]) if len(facts["files"]) == 2 else 0), name
         files = [Path(file).name for file in facts["files"]]
         assert len(set(files)) == len(files), name
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("key", ["letter", "pendigits", "sector"])
+def test_sizes_of_the_catalogue_are_those_of_the_files(shared_data: Path, key: str) -> None:
+    place = receipts.folder(f"libsvm/{key}")
+    place.mkdir(parents=True)
+    for file in (Path(path).name for path in described.described("libsvm", key)["files"]):
+        packed_file = shared_data / key / f"{file.removesuffix('.bz2')}.bz2"
+        content = packed_file.read_bytes()
+        (place / file).write_bytes(content if file.endswith(".bz2") else bz2.decompress(content))
+    outcome = fetch(f"libsvm/{key}")
+    assert (outcome.status, outcome.trouble, len(outcome.notes)) == ("found", None, 1)
 
 
 @pytest.mark.network
