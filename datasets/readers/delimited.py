@@ -1,7 +1,8 @@
 """Tables in text: lines of cells with a separator between, some of them in quotes.
 
 Arrow parses them, in blocks. It refuses what is ragged, and cannot say in which line; it knows no runs of blanks, and
-no blank before a quote. From where it refuses, the rows are read one by one: either that copes, or it says the line.
+no blank before a quote; it takes a quote that is not closed, and NUL characters. From where it refuses, or would be
+wrong, the rows are read one by one: either that copes, or it says the line.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pianobench.datasets.readers.parsed import Unreadable
 BLOCK = 1 << 20  # bytes that Arrow parses at a time, or so many that a row fits
 CELL = 1 << 24  # characters of the longest cell
 _ROOM = 512  # bytes of a block for each column: some rows of a wide table
+_WIDEST = 1 << 12  # columns for Arrow, which takes ten kilobytes for each
 _CELLS = 1 << 18  # in a batch of rows that are read one by one
 _BLANKS = re.compile(r'("[^"]*")|[ \t]+')
 
@@ -65,13 +67,13 @@ class Delimited:
         import pyarrow as pa
 
         done = 0
-        if self.separator != " ":
+        if self.separator != " " and self.width <= _WIDEST:
             try:
                 for batch in self._parsed(columns):
                     yield batch
                     done += len(batch[0])
                 return
-            except (pa.ArrowInvalid, _BlankBeforeQuote):
+            except (pa.ArrowInvalid, _ByRows):
                 pass
         rest = islice(self.rows(), done + self.header, None)
         while rows := list(islice(rest, max(1, _CELLS // self.width))):
@@ -118,7 +120,7 @@ class Delimited:
 
         limit = csv.field_size_limit(CELL)
         with opened(self.path) as stream:
-            reader = csv.reader(texts(stream), delimiter=self._inner, skipinitialspace=True)
+            reader = csv.reader(texts(stream), delimiter=self._inner, skipinitialspace=True, strict=True)
             before, names_columns = 0, self.header
             try:
                 for cells in reader:
@@ -130,7 +132,8 @@ class Delimited:
                     names_columns = False
                     yield first, cells
             except csv.Error as error:
-                raise Unreadable(f"it is not a table ({error}): is a quote not closed?", last, self.path) from error
+                first = last - (reader.line_num - before) + 1
+                raise Unreadable(f"it is not a table ({error}): is a quote not closed?", first, self.path) from error
             finally:
                 csv.field_size_limit(limit)
 
@@ -157,12 +160,12 @@ class Delimited:
         return f"it has {found} cell{'s' * (found != 1)}, and {first} {self.width}: {remedy}"
 
 
-class _BlankBeforeQuote(Exception):
-    """Arrow would take the quote for a part of the cell."""
+class _ByRows(Exception):
+    """Arrow would misunderstand it."""
 
 
 class _Watched(io.RawIOBase):
-    """A stream without some of its first lines, that stops at a blank before a quote."""
+    """A stream without some of its first lines, that stops where Arrow would misunderstand it."""
 
     def __init__(self, stream: IO[bytes], separator: str, skip: frozenset[int]) -> None:
         head = enumerate(islice(stream, max(skip, default=0)), start=1)
@@ -170,6 +173,7 @@ class _Watched(io.RawIOBase):
         self._rest = stream
         self._seek = re.compile(re.escape(separator).encode() + rb' +"')
         self._end = b""
+        self._odd = False  # number of quotes so far
 
     def readable(self) -> bool:
         return True
@@ -177,8 +181,10 @@ class _Watched(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
         seen = self._end + data
-        if b' "' in seen and self._seek.search(seen):
-            raise _BlankBeforeQuote
+        self._odd ^= data.count(b'"') % 2 == 1
+        blank_before_quote = b' "' in seen and self._seek.search(seen)
+        if blank_before_quote or b"\0" in data or (self._odd and not data):
+            raise _ByRows
         self._end = data[-16:]
         buffer[: len(data)] = data
         return len(data)
@@ -192,7 +198,10 @@ def decoded(text: bytes, path: Path, line: int | None = None) -> str:
     Unreadable
     """
     try:
-        return text.decode("utf-8-sig")
+        found = text.decode("utf-8-sig" if line in (None, 1) else "utf-8")
     except UnicodeDecodeError as error:
         what = "it is not UTF-8 text: save it as UTF-8, for example by iconv -f latin1 -t utf-8"
         raise Unreadable(what, line, path) from error
+    if "\0" in found:
+        raise Unreadable("it has a NUL character: this is no text, or damaged", line, path)
+    return found

@@ -68,7 +68,7 @@ class Parquet:
                 for batch in file.iter_batches(max(1, CELLS // len(names)), columns=names):
                     arrays = (batch.column(name) for name in names)
                     yield [_text(a) if p in texts else _number(a) for p, a in zip(columns, arrays, strict=True)]
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise Unreadable(_damaged(error), path=self.path) from error
 
     def line(self, row: int) -> None:
@@ -101,7 +101,7 @@ def parquet(path: Path) -> Parquet:
         with ParquetFile(path) as file:
             schema, metadata = file.schema_arrow, file.metadata
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise Unreadable(_damaged(error), path=path) from error
     bytes_of_groups = sum(group.total_byte_size for group in groups)
     cells = metadata.num_rows * len(schema)

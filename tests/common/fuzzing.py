@@ -165,7 +165,7 @@ def unsound(data: Dataset) -> str | None:
             and pointers[0] == 0
             and pointers[-1] == len(indices) == len(values)
             and (np.diff(pointers) >= 0).all(),
-            "its indices are of 32 bits": indices.dtype == pointers.dtype == np.int32,
+            "its indices are of 32 bits where that is enough": indices.dtype == pointers.dtype == np.int32 or d >= 2**31,
             "its indices are in bounds": len(indices) == 0 or (indices.min() >= 0 and indices.max() < d),
             "its rows are sorted, without repeats": all(
                 (np.diff(indices[a:b]) > 0).all() for a, b in pairwise(pointers)

@@ -80,7 +80,10 @@ FOUND = {
     "npz: label not printable": ({"f": zipped({"X.npy": npy([[1]]), "y.npy": npy(["\1\n"])})}, r"only, \\x01\\n;"),
     "table: label of 60,000 characters": ({"f": b"a,b\n2,3\n1," + b"1" * 60_000 + b".5\n"}, r"^f: .* \.\.\. "),
     "table: cell of 60,000 digits that is no number": ({"f": b"a,b\n1,2\n" + b"1" * 60_000 + b"x,1\n3,3\n"}, "^f: "),
-    "table: labels that differ in a NUL": ({"f": b"a,b\n1,x\n2,x\0\n3,y\n"}, "with a NUL"),
+    "table: labels that differ in a NUL": ({"f": b"a,b\n1,x\n2,x\0\n3,y\n"}, "line 3: it has a NUL"),
+    "table: quote that is not closed in the last cell": ({"f": b'a,b\n1,x\n2,"y\n3,x\n4,z\n'}, "line 3: .*not closed"),
+    "table: mark of byte order below": ({"f": b"a,b\n1,x\n2,y\n\xef\xbb\xbf\n"}, "line 4: it has 1 cell"),
+    "table: 40,000 cells in a line": ({"f": b"1," * 40_000 + b"x\n" + b"2," * 40_000 + b"y\n"}, None),
     "keel: mark of missing values within a value": ({"f": b"1,9<null>\n2,9\n"}, None),
     "idx: numbers below those of float32 divided": ({"f": idx([[1e-45], [0]], 13), "g": idx([0, 1], 8)}, None),
 }
