@@ -100,6 +100,7 @@ def parquet(path: Path) -> Parquet:
     try:
         with ParquetFile(path) as file:
             schema, metadata = file.schema_arrow, file.metadata
+            names = schema.names
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise Unreadable(_damaged(error), path=path) from error
@@ -113,14 +114,13 @@ def parquet(path: Path) -> Parquet:
             "if you trust it, write it without compression and dictionaries",
             path=path,
         )
-    kept = [position for position, name in enumerate(schema.names) if not name.startswith(_PANDAS_INDEX)]
-    names = tuple(schema.names[position] for position in kept)
+    kept = [position for position, name in enumerate(names) if not name.startswith(_PANDAS_INDEX)]
     twice = repeated(names)
     if twice is not None:
         raise Unreadable(f"two columns are called {twice!r}: rename one", path=path)
     types = tuple(schema.types[position] for position in kept)
     notes = ("row index of pandas left out",) if len(kept) < len(schema) else ()
-    return Parquet(path, names, types, notes)
+    return Parquet(path, tuple(names[position] for position in kept), types, notes)
 
 
 def _is_text(kind: Any) -> bool:
@@ -137,7 +137,9 @@ def _text(array: Any) -> Any:
         array = array.dictionary_decode()
     if pa.types.is_boolean(array.type):
         return pa.array(["False", "True"]).take(array.cast(pa.int8()))
-    return array.cast(pa.string())
+    texts = array.cast(pa.string())
+    texts.validate(full=True)  # a file may hold bytes that are no UTF-8
+    return texts
 
 
 def _number(array: Any) -> Any:

@@ -432,7 +432,9 @@ def test_parquet_that_unpacks_to_far_more_than_its_size(tmp_path: Path) -> None:
 
 def test_damaged_parquet(tmp_path: Path) -> None:
     whole = table_in_parquet(a=[1.0, 2, 3], y=[0, 1, 0])
-    for content in (b"", b"PAR1", whole[:-9], whole[40:], b"x" * 60 + whole[60:]):
+    text = table_in_parquet(a=["green", "blue"], y=[0, 1])
+    no_utf8 = text.replace(b"green", b"gr\xff\xffn"), whole.replace(b"\x18\x01y", b"\x18\x01\xff")
+    for content in (b"", b"PAR1", whole[:-9], whole[40:], b"x" * 60 + whole[60:], *no_utf8):
         refused(tmp_path, "a.parquet: it is not Parquet, or damaged", content, name="a.parquet")
 
 
