@@ -85,7 +85,7 @@ def fetch(
             with suppress(OSError):
                 place.rmdir()
             raise FetchError(f"{name}: {error}") from error
-        known = {} if old is None or accept_changed else {got.name: got.sha256 for got in old.files}
+        known = {} if old is None or accept_changed else {got.name: got for got in old.files}
         files, status = Job(name, wanted, place, known, anew, watch).run()
         receipt = Receipt(name, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), files, wanted.facts)
         receipts.save(receipt)

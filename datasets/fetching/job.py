@@ -29,7 +29,7 @@ class Job:
     place : Path
         Folder of the set. What is not whole yet is in ``incoming`` below.
     known : mapping
-        SHA-256 of the files when they first came, by name.
+        The files when they first came, by name.
     anew : bool
         Files that are here are fetched all the same.
     watch : callable
@@ -39,7 +39,7 @@ class Job:
     name: str
     wanted: Wanted
     place: Path
-    known: Mapping[str, str]
+    known: Mapping[str, Got]
     anew: bool
     watch: Watch
 
@@ -77,11 +77,13 @@ class Job:
                 self._download(file, incoming)
 
     def _got(self, file: File, fetched: bool) -> Got:
-        path = self.place / file.name
-        return Got(file.name, file.url if fetched else "", path.stat().st_size, digest(path))
+        path, first = self.place / file.name, self.known.get(file.name)
+        url = file.url if fetched else first.url if first else ""
+        return Got(file.name, url, path.stat().st_size, digest(path))
 
     def _expected(self, file: File) -> str:
-        return file.sha256 or self.known.get(file.name, "")
+        first = self.known.get(file.name)
+        return file.sha256 or (first.sha256 if first else "")
 
     def _is_here(self, file: File) -> bool:
         """Whether the file of this name that is here is the one wanted.

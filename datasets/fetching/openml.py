@@ -46,6 +46,8 @@ def wanted(key: str, place: Path, anew: bool) -> Wanted:
         kind, md5 = str(about["format"]).lower(), str(about.get("md5_checksum") or "")
     except (ValueError, KeyError, TypeError) as error:
         raise FetchError(f"{path} is no description of OpenML's: delete it and try again") from error
+    if key.isdigit() and number != int(key):
+        raise FetchError(f"{path} describes number {number}: delete it and try again")
     if kind not in ("arff", "sparse_arff"):
         raise FetchError(f"it has the form {about['format']}, and only ARFF files of OpenML are read")
     if str(about.get("status") or "active") != "active":
@@ -81,6 +83,8 @@ def _number(name: str) -> tuple[int, tuple[str, ...]]:
             found = sorted(int(one["did"]) for one in json.loads(path.read_text("utf-8"))["data"]["dataset"])
         except (ValueError, KeyError, TypeError) as error:
             raise FetchError(f"OpenML's list of sets that are called {name} cannot be understood") from error
+    if not found:
+        raise FetchError(none)
     others = f", and has {len(found) - 1} more of this name: {', '.join(map(str, found[1:6]))}" if found[1:] else ""
     return found[0], (f"OpenML calls it number {found[0]}{others}",)
 

@@ -112,6 +112,9 @@ def test_a_file_that_is_damaged_here_is_refused_and_fetched_anew(server: Server)
         assert fetch("libsvm/vowel").status == "fetched"
         assert server.paths == ["/vowel.t"]
         assert fetched.read("libsvm/vowel").n == 5
+    receipt = receipts.load("libsvm/vowel")
+    assert receipt is not None
+    assert [got.url for got in receipt.files] == [f"{server.url}/vowel", f"{server.url}/vowel.t"]
 
 
 def test_other_bytes_than_the_first_time_are_refused_until_they_are_accepted(server: Server) -> None:
@@ -268,6 +271,9 @@ def test_a_set_of_openml_by_name(server: Server) -> None:
     server.says("/api/data/list/data_name/trees/status/active", Answer(status=412))
     with pytest.raises(FetchError, match="no active data set that is called trees; other versions go by their number"):
         fetch("openml/trees")
+    server.says("/api/data/list/data_name/trees/status/active", b'{"data": {"dataset": []}}')
+    with pytest.raises(FetchError, match="no active data set that is called trees"):
+        fetch("openml/trees")
     server.says("/api/data/8", Answer(status=412))
     with pytest.raises(FetchError, match="OpenML has no data set with number 8"):
         fetch("openml/8")
@@ -282,6 +288,7 @@ def test_a_set_of_openml_by_name(server: Server) -> None:
         ({"default_target_attribute": None}, "names no target"),
         ({"default_target_attribute": "kind,x"}, "names several targets, kind,x"),
         ({"format": "Parquet"}, "only ARFF files of OpenML are read"),
+        ({"id": "62"}, "describes number 62: delete it and try again"),
         ({"id": "x"}, "is no description of OpenML's: delete it and try again"),
         ({"url": "file:///etc/passwd"}, "is not an address of https or http"),
     ],
