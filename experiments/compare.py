@@ -1,6 +1,5 @@
 """A comparison of methods on one data set: from options to a plan for the suite, and from its tables to rankings."""
 
-import json
 import math
 import random
 import re
@@ -13,7 +12,7 @@ from pianobench.datasets import handover
 from pianobench.experiments import compare_peers, suite
 from pianobench.experiments.cells import Cell, expand
 from pianobench.experiments.compare_data import Held
-from pianobench.experiments.config import Budget, Config, ProblemGrid, SolverChoice
+from pianobench.experiments.config import Budget, Config, ProblemGrid, SolverChoice, written
 from pianobench.experiments.environment import available_cores
 from pianobench.experiments.mistakes import UserMistake
 from pianobench.experiments.runner import Outcome
@@ -217,25 +216,12 @@ def _shuffled(cells: Sequence[Cell], seed: int) -> list[Cell]:
 
 
 def _text(config: Config, held: Held) -> str:
-    """The configuration as TOML, to be stored with the tables. JSON's texts, numbers and lists are TOML's too."""
-    content = config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    content.pop("tier", None)
-    tables = {key: content.pop(key) for key in ("budget", "problems", "solvers")}
-    lines = [f"{key} = {json.dumps(value)}" for key, value in content.items()]
+    """The configuration, to be stored with the tables."""
+    notes = []
     if held.test is not None:
-        lines.append(f"# held out: {held.test.name}, {held.test.n} samples, {held.test.preprocessing}")
-        lines.append(f"# their checksum: {held.test.checksum}")
-    for name, table in tables.items():
-        for entry in table if isinstance(table, list) else [table]:
-            lines += ["", f"[[{name}]]" if isinstance(table, list) else f"[{name}]"]
-            lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(k)} = {json.dumps(v)}" for k, v in value.items()) + " }"
-    return json.dumps(value)
+        notes.append(f"held out: {held.test.name}, {held.test.n} samples, {held.test.preprocessing}")
+        notes.append(f"their checksum: {held.test.checksum}")
+    return written(config.model_copy(update={"tier": "smoke"}), notes)
 
 
 def _safe(name: str) -> str:

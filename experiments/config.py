@@ -5,6 +5,7 @@ The text under a field is its explanation for users: `pianobench init-config` wr
 
 import difflib
 import itertools
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -209,3 +210,22 @@ def read(path: Path) -> Config:
     except ValidationError as error:
         found = lines(error.errors(include_url=False), Config)
         raise UserMistake("\n".join(f"{path.name}: {line}" for line in found)) from error
+
+
+def written(config: Config, notes: Sequence[str] = ()) -> str:
+    """A configuration as TOML, what has its default left out; `notes` become comments."""
+    content = config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    tables = {key: content.pop(key) for key in ("budget", "problems", "solvers")}
+    lines = [f"{key} = {_toml(value)}" for key, value in content.items()] + [f"# {note}" for note in notes]
+    for name, table in tables.items():
+        for entry in table if isinstance(table, list) else [table]:
+            lines += ["", f"[[{name}]]" if isinstance(table, list) else f"[{name}]"]
+            lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    """JSON's texts, numbers and lists are TOML's too; its tables are not."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(one)}" for key, one in value.items()) + " }"
+    return json.dumps(value)

@@ -68,18 +68,53 @@ def plan(
     path = configuration.locate(name)
     config = data_choice.override(configuration.read(path), solvers, data, reading)
     given = {} if data is None else data_choice.of_option(data, reading)
+    where = f"{path.name}: threads" if threads is None else "--threads"
+    try:
+        return of_config(config, path.stem, path.read_text("utf-8"), path.parent, only, threads, given, where)
+    except UserMistake as mistake:
+        if str(mistake).startswith(("--", where)):
+            raise
+        raise UserMistake("\n".join(f"{path.name}: {line}" for line in str(mistake).splitlines())) from mistake
+
+
+def of_config(
+    config: configuration.Config,
+    experiment: str,
+    text: str,
+    folder: Path = Path(),
+    only: str | None = None,
+    threads: int | None = None,
+    given: Mapping[str, Dataset] = MappingProxyType({}),
+    where: str = "threads",
+) -> Plan:
+    """The plan of a configuration, whose text is stored with the tables.
+
+    Parameters
+    ----------
+    config : Config
+    experiment, text : str
+        Its name and its text.
+    folder : Path
+        Where files of data and solvers are looked for.
+    only, threads
+        As of `plan`.
+    given : mapping
+        Data that are read already, by name.
+    where : str
+        What to call the threads in a warning.
+
+    Raises
+    ------
+    UserMistake
+    """
     if threads is not None:
         config = config.model_copy(update={"threads": (threads,)})
-    warnings = _warnings(config, f"{path.name}: threads" if threads is None else "--threads")
-    try:
-        datasets = data_choice.of(config, path.parent, given)
-        checksums = {key: dataset.checksum for key, dataset in datasets.items()}
-        cells = expand(config, path.stem, path.parent, checksums)
-    except UserMistake as mistake:
-        raise UserMistake("\n".join(f"{path.name}: {line}" for line in str(mistake).splitlines())) from mistake
+    warnings = _warnings(config, where)
+    datasets = data_choice.of(config, folder, given)
+    cells = expand(config, experiment, folder, {key: dataset.checksum for key, dataset in datasets.items()})
     if only is not None:
         cells = select(cells, only)
-    return Plan(path.stem, config.title, path.read_text("utf-8"), tuple(cells), datasets, warnings)
+    return Plan(experiment, config.title, text, tuple(cells), datasets, warnings)
 
 
 def _warnings(config: configuration.Config, where: str) -> tuple[str, ...]:

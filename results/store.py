@@ -5,7 +5,7 @@ Layout below the root (``results/runs`` by default)::
     cells/<key>/<attempt>/   spec.json, curve.jsonl, outcome.json, log.txt, row.json   one process each
     data/<checksum>/         arrays for the processes
     measuring.lock           held while a cell is measured: two suites on one store take turns
-    <run>/                   rows, curves and probes.parquet, manifest.json, config.toml, figures
+    <run>/                   rows.parquet, curves.parquet, manifest.json, config.toml, figures; probes.parquet
 
 No result is ever overwritten: a cell that is measured again gets a new attempt, a suite that runs again a new
 run. A file is whole or absent (written beside its place, synced, renamed), except `curve.jsonl`, which grows
@@ -109,7 +109,10 @@ class Store:
         probes: Iterable[Mapping[str, Any]] = (),
     ) -> Path:
         """Write the tables of a suite; return the run's folder, whose name gets a number if it is taken."""
-        tables = {"rows": frame(rows, ROWS), "curves": frame(curves, CURVES), "probes": frame(probes, PROBES)}
+        tables = {"rows": frame(rows, ROWS), "curves": frame(curves, CURVES)}
+        probed = frame(probes, PROBES)
+        if len(probed):
+            tables["probes"] = probed
         folder = self.root / name
         number = 1
         self.root.mkdir(parents=True, exist_ok=True)
@@ -168,8 +171,9 @@ def load(run: str | Path, root: Path = DEFAULT_ROOT) -> Tables:
             f"{folder.name} has schema {manifest.get('schema')}, this version reads {SCHEMA_VERSION}: "
             "use the pianobench that wrote it, or run it again"
         )
-    rows, curves, probes = (_table(folder / f"{title}.parquet") for title in ("rows", "curves", "probes"))
-    return Tables(rows, curves, manifest, probes)
+    probes = folder / "probes.parquet"
+    probed = _table(probes) if probes.is_file() else frame([], PROBES)
+    return Tables(_table(folder / "rows.parquet"), _table(folder / "curves.parquet"), manifest, probed)
 
 
 _AGAIN = "run the configuration again, its cells are kept and will be reused"

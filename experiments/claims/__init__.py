@@ -7,6 +7,17 @@ each rule was fixed.
 from pianobench.experiments.claims.claim import Claim, ledger
 from pianobench.experiments.claims.experiment import Experiment, experiments, probes
 from pianobench.experiments.claims.history import fix as fix_rules
-from pianobench.experiments.claims.standing import Standing, evidence, standings
+from pianobench.experiments.claims.standing import Standing, evidence, standings, verdict_on
 
-__all__ = ["Claim", "Experiment", "Standing", "evidence", "experiments", "fix_rules", "ledger", "probes", "standings"]
+__all__ = [
+    "Claim",
+    "Experiment",
+    "Standing",
+    "evidence",
+    "experiments",
+    "fix_rules",
+    "ledger",
+    "probes",
+    "standings",
+    "verdict_on",
+]

@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pianobench.experiments.claims import history
 from pianobench.experiments.claims.claim import Claim
 from pianobench.experiments.claims.experiment import experiments, probes
 from pianobench.results.schema import CURVES, PROBES, ROWS, frame
 from pianobench.results.store import Store, Tables, load
-from pianobench.results.verdicts import Verdict, judge, quantities
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """Rows, curves and probes of one tier: of each cell those of the newest run that has it."""
-
-    rows: pd.DataFrame
-    curves: pd.DataFrame
-    probes: pd.DataFrame
+from pianobench.results.verdicts import Evidence, Verdict, judge, quantities
 
 
 @dataclass(frozen=True)
@@ -46,22 +33,24 @@ def standings(claims: Iterable[Claim], tier: str, evidence: Evidence) -> list[St
     found = []
     for claim in claims:
         fixed = history.fixed(claim)
-        grid = [unit for name in claim.experiments for unit in experiments()[name].units(tier)]
-        verdict = judge(
-            claim.rule,
-            quantities(probes()),
-            grid,
-            evidence.rows,
-            evidence.curves,
-            evidence.probes,
-            universal=claim.universal,
-            refutable=claim.refutable,
-            not_here=claim.not_here,
-        )
+        verdict = verdict_on(claim, tier, evidence)
         if fixed is None and claim.not_here is None:
             verdict = Verdict("undecided", ("its rule has not been fixed: `pianobench claims --fix`",))
         found.append(Standing(claim, tier, verdict, fixed))
     return found
+
+
+def verdict_on(claim: Claim, tier: str, evidence: Evidence) -> Verdict:
+    """What the rule of a claim says, fixed or not."""
+    return judge(
+        claim.rule,
+        quantities(probes()),
+        [unit for name in claim.experiments for unit in experiments()[name].units(tier)],
+        evidence,
+        universal=claim.universal,
+        refutable=claim.refutable,
+        not_here=claim.not_here,
+    )
 
 
 def evidence(store: Store, tier: str) -> Evidence:
@@ -73,15 +62,13 @@ def gathered(runs: Iterable[Tables], tier: str) -> Evidence:
     """Tables of runs, oldest first, as one: of each cell the rows of the newest."""
     import pandas as pd
 
-    rows, curves, probed = frame([], ROWS), frame([], CURVES), frame([], PROBES)
-    for tables in runs:
-        of_tier = tables.rows[tables.rows["tier"] == tier]
-        rows = pd.concat([rows, of_tier]) if len(rows) else of_tier
-        lines = tables.curves[tables.curves["key"].isin(of_tier["key"])]
-        curves = pd.concat([curves, lines]) if len(curves) else lines
-        of_probes = tables.probes[tables.probes["tier"] == tier]
-        probed = pd.concat([probed, of_probes]) if len(probed) else of_probes
-    rows = rows.drop_duplicates(["experiment", "label"], keep="last")
+    found = list(runs)
+    schemas = {"rows": ROWS, "curves": CURVES, "probes": PROBES}
+    rows, curves, probed = (
+        pd.concat([frame([], schema), *(table for one in found if len(table := getattr(one, name)))])
+        for name, schema in schemas.items()
+    )
+    rows = rows[rows["tier"] == tier].drop_duplicates(["experiment", "label"], keep="last")
     curves = curves[curves["key"].isin(rows["key"])].drop_duplicates(["key", "step", "seconds"])
     places = ["experiment", "dataset", "problem", "threads_asked", "quantity", "arm", "x", "seed", "repeat"]
-    return Evidence(rows, curves, probed.drop_duplicates(places, keep="last"))
+    return Evidence(rows, curves, probed[probed["tier"] == tier].drop_duplicates(places, keep="last"))

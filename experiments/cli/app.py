@@ -14,6 +14,7 @@ from pianobench.experiments.cli.compare import compare
 from pianobench.experiments.cli.doctor import doctor
 from pianobench.experiments.cli.fetch import fetch
 from pianobench.experiments.cli.init_config import init_config
+from pianobench.experiments.cli.reproduce import reproduce
 from pianobench.results.store import DEFAULT_ROOT
 
 app = typer.Typer(
@@ -73,26 +74,6 @@ def _root(
 
 
 @app.command()
-def reproduce(
-    tier: Annotated[str, typer.Option(help="Which part of the reproduction to run.")] = "smoke",
-    dry_run: DryRun = False,
-    out: Out = DEFAULT_ROOT,
-    only: Only = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    threads: Threads = None,
-    solver: Solvers = None,
-) -> None:
-    """Run the experiments on the papers' claims: rows, curves, a figure, and where each claim stands."""
-    from pianobench.experiments.config import shipped
-    from pianobench.experiments.mistakes import UserMistake
-
-    if tier not in shipped():
-        raise UserMistake(f"--tier {tier!r}: there is no such tier yet; there is {', '.join(shipped())}")
-    _run(tier, dry_run, out, only, as_json, quiet, threads, solver, None, None, with_claims=True)
-
-
-@app.command()
 def run(
     config: Annotated[str, typer.Argument(metavar="CONFIG", help="A TOML file, or the name of a shipped one.")],
     dry_run: DryRun = False,
@@ -106,7 +87,7 @@ def run(
     read: Read = None,
 ) -> None:
     """Run one configuration: rows, curves and a figure."""
-    _run(config, dry_run, out, only, as_json, quiet, threads, solver, data, read, with_claims=False)
+    _run(config, dry_run, out, only, as_json, quiet, threads, solver, data, read)
 
 
 def _run(
@@ -120,7 +101,6 @@ def _run(
     solvers: list[str] | None,
     data: Path | None,
     read: list[str] | None,
-    with_claims: bool,
 ) -> None:
     from pianobench.experiments import suite
     from pianobench.experiments.cli import show
@@ -142,7 +122,7 @@ def _run(
     folder, outcome = suite.execute(plan, store, command, progress.start, progress.row)
     tables = load(folder)
     figures = suite.draw(tables, folder)
-    show.outcome(tables, folder, figures, with_claims, as_json)
+    show.outcome(tables, folder, figures, False, as_json)
     if outcome.interrupted:
         raise typer.Exit(130)
     if outcome.failed:
@@ -192,6 +172,7 @@ def datasets(
 
 
 app.command("check-solver")(check_solver)
+app.command()(reproduce)
 app.command()(claims)
 app.command()(compare)
 app.command()(doctor)

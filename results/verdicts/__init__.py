@@ -4,8 +4,8 @@
 `verdict` counts the cells and speaks. Nothing here knows a method, a paper or a file.
 """
 
-from pianobench.results.verdicts.evidence import Unit
+from pianobench.results.verdicts.evidence import Evidence, Unit
 from pianobench.results.verdicts.rule import Ask, Rival, RuleError, quantities
 from pianobench.results.verdicts.verdict import WORDS, Part, Verdict, judge
 
-__all__ = ["WORDS", "Ask", "Part", "Rival", "RuleError", "Unit", "Verdict", "judge", "quantities"]
+__all__ = ["WORDS", "Ask", "Evidence", "Part", "Rival", "RuleError", "Unit", "Verdict", "judge", "quantities"]

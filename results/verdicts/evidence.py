@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pianobench.results.judging import Times
 from pianobench.results.ranking import OUT_OF_TIME
@@ -65,37 +67,64 @@ class Sample:
 
 
 Samples: TypeAlias = dict[tuple[Unit, str], Sample]
+Curve: TypeAlias = dict[str, NDArray[np.float64]]
 
 
-def samples(
-    ask: Ask, quantity: Quantity, gap: float | None, rows: pd.DataFrame, curves: pd.DataFrame, probes: pd.DataFrame
-) -> Samples:
-    """Samples by cell and arm; a cell in which an arm has no run is not there."""
-    is_probe = quantity.kind == "probe"
-    table = probes[probes["quantity"] == ask.of] if is_probe else rows
-    table = table[table["experiment"].isin(ask.within)].sort_values(["seed", "repeat"], kind="stable")
-    if ask.penalties:
-        table = table[table["penalty"].isin(ask.penalties)]
-    wanted = {arm for rival in ask.against for arm in rival.arms} | {ask.arm}
-    by_key: dict[str, pd.DataFrame] = {} if is_probe else {str(k): c for k, c in curves.groupby("key", sort=False)}
-    found: dict[tuple[Unit, str], list[tuple[dict[str, Any], float, float]]] = {}
-    records: list[dict[str, Any]] = [{str(k): v for k, v in row.items()} for row in table.to_dict("records")]
-    for row in records:
-        names = ("experiment", "dataset", "problem", "evidence", "penalty", "n", "d", "m")
-        unit = Unit(threads=row["threads_asked"], **{name: row[name] for name in names})
-        for arm in wanted:
-            if _is_arm(row, arm):
-                reached, least = _number(ask.of, quantity, gap, row, by_key.get(str(row.get("key"))))
-                if not math.isnan(reached):
-                    found.setdefault((unit, arm), []).append((row, reached, least))
-    return {
-        place: Sample(
-            Times(tuple(reached for _, reached, _ in runs), tuple(least for _, _, least in runs)),
-            _axes(runs[0][0]),
-            min(str(row["measured_at"]) for row, _, _ in runs),
-        )
-        for place, runs in found.items()
-    }
+class Evidence:
+    """Tables made ready to be asked many times: rows as records, curves by the key of their row.
+
+    Parameters
+    ----------
+    rows, curves, probes : DataFrame
+        With the columns of `pianobench.results.schema`.
+    """
+
+    def __init__(self, rows: pd.DataFrame, curves: pd.DataFrame, probes: pd.DataFrame) -> None:
+        self.rows, self.probes = _records(rows), _records(probes)
+        columns = ["step", "seconds", "gradient_equivalents", "gap", "objective"]
+        ordered = curves.sort_values(["key", "step", "seconds"], kind="stable")
+        values = ordered[columns].to_numpy(np.float64, na_value=np.nan)
+        keys, starts = np.unique(ordered["key"].to_numpy(str), return_index=True)
+        parts = np.split(values, starts[1:])
+        self.curves = {
+            str(key): dict(zip(columns, part.T, strict=True)) for key, part in zip(keys, parts, strict=False)
+        }
+
+    def samples(self, ask: Ask, quantity: Quantity, gap: float | None) -> Samples:
+        """What an ask needs, by cell and arm; a cell in which an arm has no run is not there."""
+        is_probe = quantity.kind == "probe"
+        wanted = [_Arm(arm) for arm in {ask.arm, *(arm for rival in ask.against for arm in rival.arms)}]
+        found: dict[tuple[Unit, str], list[tuple[dict[str, Any], float, float]]] = {}
+        for row in self.probes if is_probe else self.rows:
+            if (
+                row["experiment"] not in ask.within
+                or (ask.penalties and row["penalty"] not in ask.penalties)
+                or (is_probe and row["quantity"] != ask.of)
+            ):
+                continue
+            for arm in wanted:
+                if arm.made(row):
+                    reached, least = _number(ask.of, quantity, gap, row, self.curves.get(str(row.get("key"))))
+                    if not math.isnan(reached):
+                        found.setdefault((_unit(row), arm.name), []).append((row, reached, least))
+        return {
+            place: Sample(
+                Times(tuple(reached for _, reached, _ in runs), tuple(least for _, _, least in runs)),
+                _axes(runs[0][0]),
+                min(str(row["measured_at"]) for row, _, _ in runs),
+            )
+            for place, runs in found.items()
+        }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    ordered = table.sort_values(["seed", "repeat"], kind="stable")
+    return [{str(name): value for name, value in row.items()} for row in ordered.to_dict("records")]
+
+
+def _unit(row: dict[str, Any]) -> Unit:
+    names = ("experiment", "dataset", "problem", "evidence", "penalty", "n", "d", "m")
+    return Unit(threads=row["threads_asked"], **{name: row[name] for name in names})
 
 
 def best(found: Samples, unit: Unit, arms: Sequence[str]) -> Sample | None:
@@ -104,24 +133,27 @@ def best(found: Samples, unit: Unit, arms: Sequence[str]) -> Sample | None:
     return min(there, key=lambda sample: sample.times.median) if len(there) == len(arms) else None
 
 
-def _is_arm(row: dict[str, Any], arm: str) -> bool:
-    if "solver" not in row:
-        return bool(row["arm"] == arm)
-    key, given = _parsed(arm)
-    params = json.loads(row["params"])
-    return bool(row["solver"] == key) and (params == given or (given != {} and given.items() <= params.items()))
+class _Arm:
+    """Which rows an arm has made."""
 
+    def __init__(self, name: str) -> None:
+        self.name = name
+        found = re.fullmatch(r"([^(]+)\((.*)\)", name)
+        pairs = (pair.partition("=") for pair in found[2].split(",")) if found else ()
+        self._key = found[1] if found else name
+        self._params = {one.strip(): json.loads(value) for one, _, value in pairs}
 
-def _parsed(arm: str) -> tuple[str, dict[str, Any]]:
-    found = re.fullmatch(r"([^(]+)\((.*)\)", arm)
-    if found is None:
-        return arm, {}
-    pairs = (pair.partition("=") for pair in found[2].split(","))
-    return found[1], {name.strip(): json.loads(value) for name, _, value in pairs}
+    def made(self, row: dict[str, Any]) -> bool:
+        if "solver" not in row:
+            return bool(row["arm"] == self.name)
+        if row["solver"] != self._key:
+            return False
+        params = json.loads(row["params"])
+        return bool(params == self._params or (self._params and self._params.items() <= params.items()))
 
 
 def _number(
-    name: str, quantity: Quantity, gap: float | None, row: dict[str, Any], curve: pd.DataFrame | None
+    name: str, quantity: Quantity, gap: float | None, row: dict[str, Any], curve: Curve | None
 ) -> tuple[float, float]:
     """A run's number, inf where it did not reach the gap, and what it is at the least."""
     if quantity.kind == "probe":
@@ -131,23 +163,23 @@ def _number(
         return value, value
     column = {"gradient equivalents": "gradient_equivalents", "steps": "step"}.get(name, "seconds")
     extra = float(row["warmup_seconds"] or 0) if name == "seconds with compile" else 0.0
-    there = None if curve is None else curve[curve["gap"] <= gap]
-    if there is not None and len(there):
-        value = float(there.sort_values("seconds", kind="stable").iloc[0][column]) + extra
+    there = np.flatnonzero(curve["gap"] <= (gap or 0.0)) if curve is not None else np.array([], int)
+    if curve is not None and there.size:
+        value = float(curve[column][there[0]]) + extra
         return value, value
     if row["status"] not in OUT_OF_TIME:
         return (math.nan, math.nan) if row["status"] in _NO_WORD else (math.inf, math.inf)
-    used = float("nan") if curve is None or curve.empty else float(curve[column].max())
-    if column == "seconds":
-        used = max(float(row["seconds"]), float(row["max_seconds"])) if row["status"] == "timeout" else used
-    return math.inf, (0.0 if math.isnan(used) else used) + extra
+    used = float(np.nanmax(curve[column], initial=0.0)) if curve is not None else 0.0
+    if column == "seconds" and row["status"] == "timeout":
+        used = max(used, float(row["max_seconds"]))
+    return math.inf, used + extra
 
 
 # Endings that say nothing about the method: such a run is as if it had not been made.
 _NO_WORD = frozenset({"interrupted", "lost", "error"})
 
 
-def _at_the_end(name: str, row: dict[str, Any], curve: pd.DataFrame | None) -> float:
+def _at_the_end(name: str, row: dict[str, Any], curve: Curve | None) -> float:
     if name == "rise":
         return _rise(curve)
     if name == "seconds per step":
@@ -159,11 +191,11 @@ def _at_the_end(name: str, row: dict[str, Any], curve: pd.DataFrame | None) -> f
     return _float(row[{"steps taken": "steps"}.get(name, name.replace(" ", "_"))])
 
 
-def _rise(curve: pd.DataFrame | None) -> float:
-    if curve is None or len(curve) < 2:
+def _rise(curve: Curve | None) -> float:
+    if curve is None or curve["objective"].size < 2:
         return math.nan
-    values = curve.sort_values("step", kind="stable")["objective"].to_numpy()
-    return float(max(0.0, (values[1:] - values[:-1]).max()) / abs(values[0]))
+    values = curve["objective"]
+    return float(max(0.0, np.diff(values).max()) / abs(values[0]))
 
 
 def _float(value: Any) -> float:

@@ -19,7 +19,7 @@ from pianobench.results.verdicts.rule import Ask
 
 FLOOR = 0.01
 """No time is known to better than this, relatively: clocks have errors that repeats do not show."""
-LEAST_POINTS = 3
+LEAST_POINTS = 4
 """Places on an axis that a slope needs; a trend needs `LEAST_PAIRS` of them."""
 LEAST_PAIRS = 5
 

@@ -170,7 +170,7 @@ class Ask:
             predicate = f"is between {self.above:g} and {self.below:g}"
         else:
             predicate = f"is above {self.above:g}" if self.above is not None else f"is below {self.below:g}"
-        cells = "every cell" if self.share == 1 else f"{self.share:.0%} of the cells"
+        cells = "every cell" if self.share == 1 else f"{100 * self.share:g} % of the cells"
         where = f", penalty {' or '.join(self.penalties)}" if self.penalties else ""
         noise = ", with its 95 % interval" if known[self.of].noisy or self.statistic in ("slope", "trend") else ""
         return f"{subject} {predicate}{noise}, in {cells} of {', '.join(self.within)}{where}"

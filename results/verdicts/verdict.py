@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import pandas as pd
-
 from pianobench.results.judging import Times
-from pianobench.results.verdicts.evidence import Sample, Samples, Unit, best, samples
+from pianobench.results.verdicts.evidence import Evidence, Sample, Samples, Unit, best
 from pianobench.results.verdicts.interval import Interval, of_pair, slope, trend
 from pianobench.results.verdicts.rule import Ask, Quantity, Rival
 
@@ -95,9 +93,7 @@ def judge(
     asks: Sequence[Ask],
     known: Mapping[str, Quantity],
     grid: Sequence[Unit],
-    rows: pd.DataFrame,
-    curves: pd.DataFrame,
-    probes: pd.DataFrame,
+    evidence: Evidence,
     *,
     universal: bool = False,
     refutable: bool = False,
@@ -113,8 +109,8 @@ def judge(
         Quantities by name.
     grid : sequence of Unit
         All cells that the rule is about, measured or not.
-    rows, curves, probes : DataFrame
-        Tables with the columns of `pianobench.results.schema`.
+    evidence : Evidence
+        What was measured.
     universal : bool
         Whether each part is an instance of the claim, so that one contradicted part contradicts it.
     refutable : bool
@@ -124,7 +120,7 @@ def judge(
     """
     if not_here is not None:
         return Verdict("not testable here", (not_here,))
-    parts = _holm([part for ask in asks for part in _parts(ask, known[ask.of], grid, rows, curves, probes)])
+    parts = _holm([part for ask in asks for part in _parts(ask, known[ask.of], grid, evidence)])
     told = [part for part in parts if part.evidence != "absent"]
     if not any(part.places for part in told):
         return Verdict("undecided", ("its grid has no cell",), parts)
@@ -162,21 +158,19 @@ def combined(words: Sequence[str], universal: bool = False) -> str:
     return words[0] if words and "undecided" not in words else "undecided"
 
 
-def _parts(
-    ask: Ask, quantity: Quantity, grid: Sequence[Unit], rows: pd.DataFrame, curves: pd.DataFrame, probes: pd.DataFrame
-) -> list[Part]:
+def _parts(ask: Ask, quantity: Quantity, grid: Sequence[Unit], evidence: Evidence) -> list[Part]:
     units = [
         unit for unit in grid if unit.experiment in ask.within and (not ask.penalties or unit.penalty in ask.penalties)
     ]
     parts = []
     for gap in ask.gaps or (None,):
-        found = samples(ask, quantity, gap, rows, curves, probes)
+        found = evidence.samples(ask, quantity, gap)
         for rival in ask.against or (None,):
             for form in ("as published", "at its best") if rival is not None and rival.best else ("",):
-                for evidence in dict.fromkeys(unit.evidence for unit in units):
-                    here = [unit for unit in units if unit.evidence == evidence]
+                for kind in dict.fromkeys(unit.evidence for unit in units):
+                    here = [unit for unit in units if unit.evidence == kind]
                     places, oldest = _places(ask, quantity, here, found, _arms(rival, form))
-                    parts.append(Part(ask, rival, gap, evidence, form, places, oldest))
+                    parts.append(Part(ask, rival, gap, kind, form, places, oldest))
     return parts
 
 
