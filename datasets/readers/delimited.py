@@ -1,14 +1,14 @@
 """Tables in text: lines of cells with a separator between, some of them in quotes.
 
-Arrow parses them, in blocks. It refuses what is ragged, and cannot say in which line; it knows no runs of blanks, and
-no blank before a quote; it takes a quote that is not closed, and NUL characters. From where it refuses, or would be
-wrong, the rows are read one by one: either that copes, or it says the line.
+Arrow parses them, in blocks of lines. It refuses what is ragged, and cannot say in which line; it knows no runs of
+blanks, and no blank before a quote; it takes a quote that is not closed, and NUL characters. From where it refuses or
+would be wrong, and from the first cell that goes over several lines, the rows are read one by one: either that copes,
+or it says the line.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ from typing import IO, Any
 from pianobench.datasets.readers.packed import lines, opened
 from pianobench.datasets.readers.parsed import Unreadable
 
-BLOCK = 1 << 20  # bytes that Arrow parses at a time, or so many that a row fits
+BLOCK = 1 << 22  # bytes that Arrow parses at a time
 CELL = 1 << 24  # characters of the longest cell
 _ROOM = 512  # bytes of a block for each column: some rows of a wide table
+_PATIENCE = 8  # blocks in which a line must end
 _WIDEST = 1 << 12  # columns for Arrow, which takes ten kilobytes for each
 _CELLS = 1 << 18  # in a batch of rows that are read one by one
 _BLANKS = re.compile(r'("[^"]*")|[ \t]+')
@@ -80,26 +81,51 @@ class Delimited:
             yield [pa.array([cells[position] for _, cells in rows], pa.string()) for position in columns]
 
     def _parsed(self, columns: Sequence[int]) -> Iterator[list[Any]]:
+        """By Arrow, block by block: given the stream, a thread of its own would read ahead, and could hang at exit."""
+        from pyarrow import BufferReader, string
         from pyarrow import csv as arrow
-        from pyarrow import string
 
         names = [str(position) for position in range(self.width)]
+        parse = arrow.ParseOptions(delimiter=self.separator)
+        convert = arrow.ConvertOptions(
+            column_types=dict.fromkeys(names, string()),
+            strings_can_be_null=False,
+            include_columns=[names[position] for position in columns],
+        )
+        header = self.header
+        for block in filter(None, self._blocks()):
+            options = arrow.ReadOptions(block_size=len(block) + 1, column_names=names)
+            for batch in arrow.read_csv(BufferReader(block), options, parse, convert).to_batches():
+                cells = batch.slice(int(header)).columns
+                header = False
+                if len(cells[0]):
+                    yield cells
+
+    def _blocks(self) -> Iterator[bytes]:
+        """The text in parts that end with lines, as far as Arrow understands it."""
+        most = max(BLOCK, _ROOM * self.width)
         with opened(self.path) as stream:
-            reader = arrow.open_csv(
-                _Watched(stream, self.separator, self.skip),
-                arrow.ReadOptions(block_size=max(BLOCK, _ROOM * self.width), column_names=names),
-                arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-                arrow.ConvertOptions(
-                    column_types=dict.fromkeys(names, string()),
-                    strings_can_be_null=False,
-                    include_columns=[names[position] for position in columns],
-                ),
-            )
-            header = self.header
-            for batch in reader:
-                if batch.num_rows > header:
-                    yield batch.slice(int(header)).columns
-                header = header and not batch.num_rows
+            head = enumerate(islice(stream, max(self.skip, default=0)), start=1)
+            rest = b"".join(line for number, line in head if number not in self.skip)
+            while data := stream.read(most):
+                rest += data
+                end = rest.rfind(b"\n") + 1
+                yield self._plain(rest[:end])
+                rest = rest[end:]
+                if len(rest) > _PATIENCE * most:
+                    raise _ByRows
+            yield self._plain(rest)
+
+    def _plain(self, block: bytes) -> bytes:
+        """Lines in which Arrow sees what is there: each a row, no blank before a quote, and no NUL character."""
+        if b"\0" in block:
+            raise _ByRows
+        if b'"' in block and (
+            any(line.count(b'"') % 2 for line in block.split(b"\n"))
+            or re.search(re.escape(self.separator).encode() + rb' +"', block)
+        ):
+            raise _ByRows
+        return block
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Number of the first line and cells of each row, one by one; the header too, and no row of blanks.
@@ -162,32 +188,6 @@ class Delimited:
 
 class _ByRows(Exception):
     """Arrow would misunderstand it."""
-
-
-class _Watched(io.RawIOBase):
-    """A stream without some of its first lines, that stops where Arrow would misunderstand it."""
-
-    def __init__(self, stream: IO[bytes], separator: str, skip: frozenset[int]) -> None:
-        head = enumerate(islice(stream, max(skip, default=0)), start=1)
-        self._head = io.BytesIO(b"".join(line for number, line in head if number not in skip))
-        self._rest = stream
-        self._seek = re.compile(re.escape(separator).encode() + rb' +"')
-        self._end = b""
-        self._odd = False  # number of quotes so far
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._head.read(len(buffer)) or self._rest.read(len(buffer))
-        seen = self._end + data
-        self._odd ^= data.count(b'"') % 2 == 1
-        blank_before_quote = b' "' in seen and self._seek.search(seen)
-        if blank_before_quote or b"\0" in data or (self._odd and not data):
-            raise _ByRows
-        self._end = data[-16:]
-        buffer[: len(data)] = data
-        return len(data)
 
 
 def decoded(text: bytes, path: Path, line: int | None = None) -> str:
