@@ -27,6 +27,8 @@ X, Y = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
 MIXED = "size,colour,fast,y\n1,red,true,a\n2.5,blue,FALSE,b\n-3,red,True,a\n"
 
+IDS = "a,y\n" + "".join(f"id{i},{i % 2}\n" for i in range(120))
+
 
 def lines(mark: str, first: bool = False) -> str:
     rows = [[str(v) for v in row] for row in X]
@@ -126,6 +128,7 @@ CELLS = st.one_of(
 )
 
 
+@pytest.mark.usefixtures("small_blocks")
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(2, 5).flatmap(lambda width: st.lists(st.lists(CELLS, min_size=width, max_size=width), min_size=1)),
@@ -134,7 +137,7 @@ CELLS = st.one_of(
     st.sampled_from(["\n", "\r\n"]),
 )
 def test_arrow_and_rows_one_by_one_give_the_cells_that_were_written(
-    tmp_path: Path, small_blocks: None, table: list[list[str]], separator: str, quoting: Any, end: str
+    tmp_path: Path, table: list[list[str]], separator: str, quoting: Any, end: str
 ) -> None:
     text = io.StringIO()
     csv.writer(text, delimiter=separator, quoting=quoting, lineterminator=end).writerows(
@@ -164,6 +167,8 @@ def test_texts_are_one_hot_and_truth_is_a_number(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.X, [[1, 0, 1, 1], [2.5, 1, 0, 0], [-3, 0, 1, 1]])
     assert data.preprocessing == "one-hot: 1 columns into 2"
     assert read(tmp_path, MIXED, categories=["size", "y"]).features[:3] == ("size=-3", "size=1", "size=2.5")
+    assert read(tmp_path, MIXED, categories=["fast"]).features[3:] == ("fast=FALSE", "fast=True", "fast=true")
+    assert read(tmp_path, IDS, categories=["a"]).d == 120
     assert read(tmp_path, MIXED, drop=["colour"]).features == ("size", "fast")
     assert read(tmp_path, MIXED, columns=[2]).features == ("fast",)
 
@@ -192,7 +197,8 @@ def test_parts_share_columns_categories_and_classes(tmp_path: Path) -> None:
     assert (data.classes, data.parts) == (("a", "b", "c"), (("train", 3), ("test", 2)))
 
 
-def test_a_text_far_below_numbers_makes_categories_of_them_all(tmp_path: Path, small_blocks: None) -> None:
+@pytest.mark.usefixtures("small_blocks")
+def test_a_text_far_below_numbers_makes_categories_of_them_all(tmp_path: Path) -> None:
     codes = ["1"] * 40 + ["x"] * 60
     data = read(tmp_path, "a,b,y\n" + "".join(f"{i},{code},{i % 2}\n" for i, code in enumerate(codes)))
     assert data.features == ("a", "b=1", "b=x")
@@ -200,7 +206,8 @@ def test_a_text_far_below_numbers_makes_categories_of_them_all(tmp_path: Path, s
     np.testing.assert_array_equal(data.X[:, 2], np.array(codes) == "x")
 
 
-def test_a_cell_may_be_longer_than_a_block(tmp_path: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_blocks")
+def test_a_cell_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = csv.field_size_limit()
     data = read(tmp_path, "a,b,y\n" + f"1,{'x' * 200_000},0\n" + "2,z,1\n" * 30)
     assert data.features == ("a", "b=" + "x" * 200_000, "b=z")
@@ -209,7 +216,8 @@ def test_a_cell_may_be_longer_than_a_block(tmp_path: Path, small_blocks: None, m
     assert csv.field_size_limit() == limit
 
 
-def test_where_arrow_stops_the_rows_go_on(tmp_path: Path, small_blocks: None) -> None:
+@pytest.mark.usefixtures("small_blocks")
+def test_where_arrow_stops_the_rows_go_on(tmp_path: Path) -> None:
     rows = [f"{i},{i + 0.5},{i % 2}" for i in range(50)]
     rows[30] = '30, "30.5",0'
     rows[40] += "\n   "
@@ -346,7 +354,7 @@ def test_a_header_that_cannot_be_told_is_a_note(tmp_path: Path) -> None:
         ('a,y\n"1,234",0\n5,1\n', {}, "line 2: column 'a' has '1,234': .* no mark of thousands"),
         ("a,y\n1,0\n2,1\n\n3,0\nunknown,1\n", {}, "line 6: column 'a' has 'unknown' among numbers: .*missing_values"),
         ("a,b,y\n1,1:0.5,0\n2,1:0.25,1\n", {}, "as svmlight has"),
-        ("a,y\n" + "".join(f"id{i},{i % 2}\n" for i in range(120)), {}, "'a' has 120 different texts in 120 rows"),
+        (IDS, {}, "'a' has 120 different texts in 120 rows"),
         (b"a,b,y\n1,2,0\n3,\xe9,1\n", {}, "line 3: it is not UTF-8 text: save it as UTF-8"),
         (b"\xff\xfea\0,\0y\0", {}, "line 1: it is not UTF-8"),
     ],
