@@ -165,8 +165,6 @@ def _csr(path: Path, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
         n, d = (int(size) for size in shape)
         X = csr_array((data, indices, indptr), shape=(n, d))
         X.check_format(full_check=True)
-        if not len(X.data) == len(X.indices) == X.indptr[-1]:
-            raise ValueError(f"{X.indptr[-1]} entries by indptr, {len(X.indices)} indices, {len(X.data)} values")
         X.sum_duplicates()
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise Unreadable(f"the parts are no CSR matrix ({error}): write it with {_HOW_CSR}", path=path) from error

@@ -101,7 +101,7 @@ def _table(data: Dataset, contents: list[bytes], options: dict[str, Any]) -> str
     """Only what has commas or tabs between its cells; with a header or without."""
     files = []
     for content in contents:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
         mark = "\t" if "\t" in text else ","
         if set(text) & set(";|"):
             return None

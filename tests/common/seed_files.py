@@ -28,7 +28,7 @@ def idx(array: Any, code: int) -> bytes:
     return struct.pack(f">HBB{array.ndim}I", 0, code, array.ndim, *array.shape) + array.astype(kind).tobytes()
 
 
-def _parquet() -> bytes:
+def parquet() -> bytes:
     """Parquet of numbers and texts."""
     import pyarrow as pa
     from pyarrow.parquet import write_table
@@ -103,8 +103,8 @@ SEEDS: dict[str, list[Case]] = {
         Case((("f.tsv", b"1\t2\t0\n3\t\t1\n5\t6\t0\n"),), {"missing": "mean"}),
         Case((("f.csv", b"a;b;y\r\n1.5;red;1\r\n2;blue;2\r\n"),), {"missing": "drop"}),
         Case((("f.txt", b"1  2.5 u\n3  4 'v'\n0 1 u\n"),)),
-        Case((("f.parquet", _parquet()),), {"missing": "mean"}, packable=False),
-        Case((("f.parquet", _parquet()),), {"missing": "category", "target": "colour"}, packable=False),
+        Case((("f.parquet", parquet()),), {"missing": "mean"}, packable=False),
+        Case((("f.parquet", parquet()),), {"missing": "category", "target": "colour"}, packable=False),
     ],
     "arff": [
         Case((("f.arff", _ARFF + b"1,2,u,x\n3.5,4, 'v w' ,y\n"),), {"missing": "drop"}),

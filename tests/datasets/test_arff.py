@@ -162,7 +162,7 @@ def test_blocks_of_plain_rows_are_as_those_read_value_by_value(
 
 def test_missing_values(tmp_path: Path) -> None:
     one = COLOURS + "1,red,x\n?,blue,y\n4,?,x\n"
-    two = COLOURS + "?,red,y\n"
+    two = COLOURS + "?,red,y\n100,red,y\n"
     with pytest.raises(
         reading.UnusableFile, match=r"f0\.arff: line 7: the value of 'n' is missing: .*\"drop\".*\"mean\""
     ):
@@ -171,14 +171,14 @@ def test_missing_values(tmp_path: Path) -> None:
     assert_array_equal(dropped.X[:, 0], [1, 3])
     assert "3 rows with missing values left out" in dropped.preprocessing
     for rows in (one, one.replace("1,red,x\n?,blue,y\n4,?,x", "{0 1}\n{0 ?,1 blue,2 y}\n{0 4,1 ?}")):
-        second = two if rows is one else two.replace("?,red,y", "{0 ?, 2 y}")
+        second = two if rows is one else two.replace("?,red,y\n100,red,y", "{0 ?, 2 y}\n{0 100,2 y}")
         data = read(tmp_path, rows, second, missing="mean")
         # of the first file alone: (1 + 4) / 2; no colour where it is missing
-        assert_array_equal(dense(data)[:, 0], [1, 2.5, 4, 2.5])
+        assert_array_equal(dense(data)[:, 0], [1, 2.5, 4, 2.5, 100])
         assert_array_equal(dense(data)[2, 1:], [0, 0, 0])
         assert "missing values of 1 columns filled by the mean of the first file" in data.preprocessing
     with pytest.raises(reading.UnusableFile, match="column 'n' has no value in the first file"):
-        read(tmp_path, two + "?,red,x\n", missing="mean")
+        read(tmp_path, COLOURS + "?,red,x\n?,red,y\n", missing="mean")
     with pytest.raises(reading.UnusableFile, match="line 6: the label, 'c', is missing"):
         read(tmp_path, COLOURS + "1,red,?\n", missing="mean")
 
@@ -277,6 +277,8 @@ def test_keel_refuses(tmp_path: Path, text: str, options: dict[str, Any], messag
         ("@data\n1\n", {}, "declares no attributes"),
         ("@attribute c {x}\n@data\nx\n", {}, "no attribute is left"),
         (NUMBERS + "1,2\n", {}, "line 6: it has 2 values, and 3 attributes are declared"),
+        (NUMBERS + "1,2,x,y\n", {}, "line 6: it has 4 values, and 3"),
+        ("@attribute a real\n@attribute s string\n@data\n1,x\n2,   ?\n", {}, "line 5: the value of 's' is missing"),
         (NUMBERS + "1,2,x\n1,a,x\n", {}, "line 7: 'a' is not a number, and 'b' is numeric"),
         (NUMBERS + "1,1_0,x\n", {}, "line 6: '1_0' is not a number"),
         (NUMBERS + "1,٣,x\n", {}, "line 6: '٣' is not a number"),

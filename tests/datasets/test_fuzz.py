@@ -11,7 +11,7 @@ import pytest
 from fuzzing import finding, guarded
 from mutations import Case, mutated, plain_contents, zipped
 from naive_readers import disagreement
-from seed_files import SEEDS, idx, npy, npz
+from seed_files import SEEDS, idx, npy, npz, parquet
 
 from pianobench.datasets.readers import forms
 
@@ -69,8 +69,8 @@ FOUND = {
     "npz: header that Python cannot tokenise": ({"f": zipped({"X.npy": header("{'descr': (")})}, "not an npz file"),
     "npz: texts beyond Unicode": ({"f": zipped({"X.npy": npy([[1], [2]]), "y.npy": beyond_unicode()})}, "no Unicode"),
     "npz: texts of no length in a huge array": ({"f": zipped({"X.npy": TEXTS_OF_NO_LENGTH})}, "has not the bytes"),
-    "npz: fewer values than indices": (
-        {"f": npz(data=[1.0, 2], indices=[0, 1, 0], indptr=[0, 1, 3], shape=[2, 2], y=[0, 1])},
+    "npz: pointer whose difference to the one before overflows": (
+        {"f": npz(data=[1.0, 2, 3], indices=[0, 1, 0], indptr=[0, 1, -6213936403009263165], shape=[2, 2], y=[0, 1])},
         "the parts are no CSR matrix",
     ),
     "arff: labels that look the same": (
@@ -84,6 +84,11 @@ FOUND = {
     "table: quote that is not closed in the last cell": ({"f": b'a,b\n1,x\n2,"y\n3,x\n4,z\n'}, "line 3: .*not closed"),
     "table: mark of byte order below": ({"f": b"a,b\n1,x\n2,y\n\xef\xbb\xbf\n"}, "line 4: it has 1 cell"),
     "table: 40,000 cells in a line": ({"f": b"1," * 40_000 + b"x\n" + b"2," * 40_000 + b"y\n"}, None),
+    "table: NUL in a category": ({"f": b"a,b\nu,x\nu\0,y\n"}, "line 3: it has a NUL"),
+    "table: name of a column of Parquet that is not UTF-8": (
+        {"f.parquet": parquet().replace(b"colour", b"col\xffur")},
+        "it is not Parquet, or damaged",
+    ),
     "keel: mark of missing values within a value": ({"f": b"1,9<null>\n2,9\n"}, None),
     "idx: numbers below those of float32 divided": ({"f": idx([[1e-45], [0]], 13), "g": idx([0, 1], 8)}, None),
 }
