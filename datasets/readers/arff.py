@@ -165,7 +165,7 @@ def _features(first: Header, attributes: Sequence[Attribute], label: int, drop: 
     return wanted
 
 
-def _position(names: Sequence[str], given: str | int, option: str) -> int:
+def _position(names: Sequence[str], given: Any, option: str) -> int:
     """A name, or a position from 0, also as text."""
     if isinstance(given, str) and given in names:
         return names.index(given)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.datasets.readers.arff_grammar import Attribute, shown
-from pianobench.datasets.readers.arff_rows import Block
+from pianobench.datasets.readers.arff_values import Block
 from pianobench.datasets.readers.columns import Numbers
 from pianobench.datasets.readers.one_hot import DENSITY, WIDE
 from pianobench.datasets.readers.packed import FREE, RATIO

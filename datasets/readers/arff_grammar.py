@@ -187,7 +187,7 @@ def header(numbered: Iterator[tuple[int, bytes]], path: Path) -> tuple[Header, i
         word, rest = word.lower(), rest.strip(" \t")
         try:
             if word == "@data":
-                return Header(tuple(attributes.values()), **lists, several_labels=several), number
+                return Header(tuple(attributes.values()), lists["inputs"], lists["outputs"], several), number
             if word == "@relation":
                 several = bool(_SEVERAL_LABELS.search(rest))
             elif word == "@attribute":

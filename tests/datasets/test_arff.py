@@ -52,7 +52,7 @@ def test_one_table_in_every_way_of_writing(tmp_path: Path, rows: str) -> None:
     assert_array_equal(dense(data), [[1, 2], [-35, 0.25]])
     assert labels(data) == ["x", "y"]
     assert (data.features, data.n, data.m) == (("a", "b"), 2, 2)
-    assert data.preprocessing == "none"
+    assert data.preprocessing == "none" or data.preprocessing.startswith("made dense")
 
 
 @pytest.mark.parametrize(

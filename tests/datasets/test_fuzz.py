@@ -84,7 +84,7 @@ FOUND = {
     "table: quote that is not closed in the last cell": ({"f": b'a,b\n1,x\n2,"y\n3,x\n4,z\n'}, "line 3: .*not closed"),
     "table: mark of byte order below": ({"f": b"a,b\n1,x\n2,y\n\xef\xbb\xbf\n"}, "line 4: it has 1 cell"),
     "table: 40,000 cells in a line": ({"f": b"1," * 40_000 + b"x\n" + b"2," * 40_000 + b"y\n"}, None),
-    "table: NUL in a category": ({"f": b"a,b\nu,x\nu\0,y\n"}, "line 3: it has a NUL"),
+    "table: NUL in a category": ({"f": b"a,b\nu,x\nv,y\nu\0,y\n"}, "line 4: it has a NUL"),
     "table: name of a column of Parquet that is not UTF-8": (
         {"f.parquet": parquet().replace(b"colour", b"col\xffur")},
         "it is not Parquet, or damaged",
