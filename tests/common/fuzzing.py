@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import resource
 import signal
 import sys
 import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,7 +38,7 @@ _watched: list[str] | None = None  # what was seen, while a case is read
 
 
 def _hook(event: str, args: tuple[Any, ...]) -> None:
-    """What Python's own audit sees. A hook cannot be taken away: it looks only while a case is read."""
+    """What Python's own audit sees while a case is read."""
     if _watched is None:
         return
     if event == "open":
@@ -45,6 +47,12 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
             _watched.append(f"opened {args[0]!r} to write")
     elif event in _PROCESSES or event in _NETWORK or event.startswith("pickle."):
         _watched.append(f"{event} {args!r}"[:200])
+
+
+@cache
+def _listen() -> None:
+    """Once: a hook cannot be taken away."""
+    sys.addaudithook(_hook)
 
 
 @contextmanager
@@ -60,7 +68,9 @@ def guarded() -> Iterator[None]:
     kept = pickle.load, pickle.loads, pickle.Unpickler
     pickle.load = pickle.loads = pickle.Unpickler = refused  # type: ignore[assignment, misc]
     before = signal.signal(signal.SIGALRM, late)
-    sys.addaudithook(_hook)
+    _listen()
+    with suppress(OSError):  # what earlier tests took is forgotten, where Linux lets it be
+        Path("/proc/self/clear_refs").write_text("5")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -126,8 +136,6 @@ def finding(case: Case, form: str, folder: Path, expected: str | None = None) ->
 
 
 def _peak() -> int:
-    import resource
-
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
@@ -165,7 +173,8 @@ def unsound(data: Dataset) -> str | None:
             and pointers[0] == 0
             and pointers[-1] == len(indices) == len(values)
             and (np.diff(pointers) >= 0).all(),
-            "its indices are of 32 bits where that is enough": indices.dtype == pointers.dtype == np.int32 or d >= 2**31,
+            "its indices are of 32 bits where that is enough": indices.dtype == pointers.dtype == np.int32
+            or d >= 2**31,
             "its indices are in bounds": len(indices) == 0 or (indices.min() >= 0 and indices.max() < d),
             "its rows are sorted, without repeats": all(
                 (np.diff(indices[a:b]) > 0).all() for a, b in pairwise(pointers)
