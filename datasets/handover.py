@@ -58,17 +58,22 @@ def read(folder: Path, expected: str) -> tuple[Any, NDArray[np.int64]]:
     Raises
     ------
     CorruptData
-        If the bytes are not those of the data set.
+        If the bytes are not those of the data set, or are gone.
     """
-    y = np.load(folder / "y.npy")
-    X: Any
-    if (folder / "X.npy").is_file():
-        X = np.load(folder / "X.npy")
-    else:
-        from scipy.sparse import csr_array
-
-        data, indices, indptr, shape = (np.load(folder / f"X_{name}.npy") for name in _CSR_PARTS)
-        X = csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
+    try:
+        X, y = _arrays(folder)
+    except (OSError, ValueError, EOFError) as error:
+        raise CorruptData(folder) from error
     if checksum(X, y) != expected:
         raise CorruptData(folder)
     return X, y
+
+
+def _arrays(folder: Path) -> tuple[Any, NDArray[np.int64]]:
+    y = np.load(folder / "y.npy")
+    if (folder / "X.npy").is_file():
+        return np.load(folder / "X.npy"), y
+    from scipy.sparse import csr_array
+
+    data, indices, indptr, shape = (np.load(folder / f"X_{name}.npy") for name in _CSR_PARTS)
+    return csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1]))), y

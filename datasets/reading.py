@@ -40,6 +40,7 @@ def read(
     *,
     form: str | None = None,
     parts: Sequence[str] = (),
+    dense: bool | None = None,
     least_classes: int = 2,
     cache: bool = True,
     **options: Any,
@@ -54,6 +55,9 @@ def read(
         One of `forms.FORMS`; by default the ending tells.
     parts : sequence of str, optional
         Names of the parts, ``train`` and ``test``; one for each file.
+    dense : bool, optional
+        Whether a sparse X is made dense; by default where more than two thirds of its entries are stored, since it is
+        smaller then and faster for every method. An npz keeps the layout that it was given.
     least_classes : int
         Fewer are a mistake.
     cache : bool
@@ -79,7 +83,11 @@ def read(
     options = {name: value for name, value in options.items() if value is not None}
     _check_options(files[0], form, options)
     sums = tuple((path.name, digest(path)) for path in files)
-    key = parsed_cache.key(form, sums, parts, options) if cache and parsed_cache.worth(files) else None
+    key = (
+        parsed_cache.key(form, sums, parts, {**options, "dense": dense})
+        if cache and parsed_cache.worth(files)
+        else None
+    )
     if key is not None and (kept := parsed_cache.load(key)) is not None:
         return kept
     try:
@@ -88,7 +96,9 @@ def read(
         raise UnusableFile(f"{(error.path or files[0]).name}: {error}") from error
     except OSError as error:
         raise UnusableFile(f"{files[0].name} cannot be read: {error.strerror or error}") from error
-    found = replace(_dataset(files[0].name, parsed, tuple(parts), least_classes), files=sums)
+    found = replace(
+        _dataset(files[0].name, _laid_out(files[0].name, form, parsed, dense), tuple(parts), least_classes), files=sums
+    )
     if key is not None:
         parsed_cache.save(key, found)
     return found
@@ -151,6 +161,20 @@ def _dataset(name: str, parsed: Parsed, parts: tuple[str, ...], least_classes: i
         licence="not stated",
         preprocessing="; ".join(parsed.notes) or "none",
         parts=tuple(zip(named, sizes, strict=True)) if sizes else (),
+    )
+
+
+def _laid_out(name: str, form: str, parsed: Parsed, dense: bool | None) -> Parsed:
+    if dense not in (None, True, False):
+        raise UnusableFile(f"{name}: dense is {dense!r}: true or false is expected")
+    X = parsed.X
+    if isinstance(X, np.ndarray) or dense is False:
+        return parsed
+    if dense is None and (form == "npz" or 3 * X.nnz <= 2 * X.shape[0] * X.shape[1]):
+        return parsed
+    share = 100 * X.nnz / max(X.shape[0] * X.shape[1], 1)
+    return replace(
+        parsed, X=X.toarray(), notes=(*parsed.notes, f"made dense, with {share:.0f} % of its entries stored")
     )
 
 

@@ -149,3 +149,18 @@ def test_files_that_are_not_there_or_of_no_known_form(tmp_path: Path) -> None:
         reading.read(tmp_path / "my.docx")
     with pytest.raises(reading.UnusableFile, match=r"is a folder"):
         reading.read(tmp_path)
+
+
+def test_text_with_most_entries_stored_becomes_dense_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("0 1:1 2:2\n1 1:3 2:4\n")
+    (tmp_path / "b.svm").write_text("0 1:1 3:2\n1 1:3 2:4\n")
+    dense, sparse = reading.read(tmp_path / "a.svm"), reading.read(tmp_path / "b.svm")
+    np.testing.assert_array_equal(dense.X, [[1, 2], [3, 4]])
+    assert dense.preprocessing.endswith("made dense, with 100 % of its entries stored")
+    assert sp.issparse(sparse.X), "two thirds are not more than two thirds"
+    assert sp.issparse(reading.read(tmp_path / "a.svm", dense=False).X)
+    assert isinstance(reading.read(tmp_path / "b.svm", dense=True).X, np.ndarray)
+    with pytest.raises(reading.UnusableFile, match="dense is 'yes': true or false"):
+        reading.read(tmp_path / "a.svm", dense="yes")  # type: ignore[arg-type]
+    full = csr(sp.csr_array(X + 5))
+    assert sp.issparse(reading.read(saved(tmp_path, y=Y, **full)).X), "an npz keeps its layout"

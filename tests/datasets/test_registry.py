@@ -142,7 +142,15 @@ def test_arrays_come_back_as_they_went(small: Dataset, tmp_path: Path) -> None:
 
 def test_changed_arrays_are_noticed(small: Dataset, tmp_path: Path) -> None:
     folder = handover.write(small, tmp_path)
+    whole = (folder / "y.npy").read_bytes()
     np.save(folder / "y.npy", small.y[::-1].copy())
+    with pytest.raises(handover.CorruptData, match="delete that folder"):
+        handover.read(folder, small.checksum)
+    for rest in (whole[:-8], whole[:20], b""):
+        (folder / "y.npy").write_bytes(rest)
+        with pytest.raises(handover.CorruptData, match="delete that folder"):
+            handover.read(folder, small.checksum)
+    (folder / "y.npy").unlink()
     with pytest.raises(handover.CorruptData, match="delete that folder"):
         handover.read(folder, small.checksum)
 

@@ -36,14 +36,14 @@ def refused(folder: Path, *texts: str | bytes, **options: Any) -> str:
 def test_a_data_set_of_scikit_learn_also_packed(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     dump_svmlight_file(X, y, str(tmp_path / "iris.svm"), zero_based=False)
-    data = reading.read(tmp_path / "iris.svm")
+    data = reading.read(tmp_path / "iris.svm", dense=False)
     np.testing.assert_array_equal(data.X.toarray(), X)
     np.testing.assert_array_equal(data.y, y)
     assert data.classes == ("0", "1", "2")
     assert data.X.indices.dtype == data.X.indptr.dtype == np.int32
     content = (tmp_path / "iris.svm").read_bytes()
     for name, pack in (("p.svmlight.gz", gzip.compress), ("p.libsvm.bz2", bz2.compress)):
-        assert reading.read(saved(tmp_path, pack(content), name)).checksum == data.checksum
+        assert reading.read(saved(tmp_path, pack(content), name), dense=False).checksum == data.checksum
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,9 @@ SHARED: dict[str, tuple[list[str], dict[str, Any], tuple[int, int, int, int]]] =
 @pytest.mark.parametrize("name", SHARED)
 def test_real_data_have_the_sizes_that_are_known_of_them(shared_data: Path, name: str) -> None:
     files, options, sizes = SHARED[name]
-    data = reading.read([shared_data / name / file for file in files], form="svmlight", cache=False, **options)
+    data = reading.read(
+        [shared_data / name / file for file in files], form="svmlight", dense=False, cache=False, **options
+    )
     assert (data.n, data.d, data.m, data.X.nnz) == sizes
 
 

@@ -324,6 +324,7 @@ def test_a_header_that_cannot_be_told_is_a_note(tmp_path: Path) -> None:
         ("a,b,y\n", {"header": True}, "it has no row below the header"),
         ("a,b,y\n1,2,0\n3,4\n", {}, "line 3: it has 2 cells, and the header has 3"),
         ('a,b,y\n"1\n",2,0\n3,4,5,6\n', {}, "line 4: it has 4 cells, and the header has 3: .*row names"),
+        ('a,b,y\n1,2,0\n"3\n4",5\n', {}, "line 3: it has 2 cells, and the header has 3: give all rows as many"),
         ("a,b\n1,2,0\n3,4,1\n", {}, "line 2: it has 3 cells, and the header has 2"),
         ("a,b,y\n1,2,0,4\n3,4,1\n", {}, "line 2: it has 4 cells"),
         ('a,b,y\n1,2,0\n3,"4,1\n5,6,7\n', {}, "line 3: .* is a quote not closed"),
