@@ -217,6 +217,14 @@ def test_a_cell_may_be_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("small_blocks")
+def test_a_block_may_end_within_a_cell(tmp_path: Path) -> None:
+    before = "y,a\n" + "0,p\n1,p\n" * 5
+    assert len(before) < 64 - len('1,"first\n')
+    data = read(tmp_path, before + '1,"first\n' + "second" * 9 + '"\n0,p\n', target=0)
+    assert data.features == ("a=first\n" + "second" * 9, "a=p")
+
+
+@pytest.mark.usefixtures("small_blocks")
 def test_where_arrow_stops_the_rows_go_on(tmp_path: Path) -> None:
     rows = [f"{i},{i + 0.5},{i % 2}" for i in range(50)]
     rows[30] = '30, "30.5",0'
@@ -356,6 +364,7 @@ def test_a_header_that_cannot_be_told_is_a_note(tmp_path: Path) -> None:
         ("a,y\n1,0\n2,1\n\n3,0\nunknown,1\n", {}, "line 6: column 'a' has 'unknown' among numbers: .*missing_values"),
         ("a,b,y\n1,1:0.5,0\n2,1:0.25,1\n", {}, "as svmlight has"),
         (IDS, {}, "'a' has 120 different texts in 120 rows"),
+        ("a,b,y\n" + "1,p,0\n" * 30 + "3,q\0,1\n", {}, "line 32: it has a NUL character"),
         (b"a,b,y\n1,2,0\n3,\xe9,1\n", {}, "line 3: it is not UTF-8 text: save it as UTF-8"),
         (b"\xff\xfea\0,\0y\0", {}, "line 1: it is not UTF-8"),
     ],
