@@ -1,4 +1,4 @@
-"""What docs/configs.md shows can be typed as it stands."""
+"""What the docs show can be typed as it stands, and what they list is what there is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from commands import here
 
+from pianobench.datasets.readers import forms
 from pianobench.experiments.cli.app import app
 from pianobench.experiments.config import read
 
-TEXT = (Path(__file__).resolve().parents[2] / "docs" / "configs.md").read_text("utf-8")
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TEXT = (DOCS / "configs.md").read_text("utf-8")
 
 
 def blocks(language: str) -> list[str]:
@@ -35,4 +37,15 @@ def test_the_commands_exist() -> None:
     known = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
     shown = set(re.findall(r"pianobench ([a-z-]+)", TEXT))
     assert shown >= {"run", "init-config", "doctor", "clean", "check-solver"}
-    assert shown <= known
+    for name in ("configs", "data", "claims", "compare"):
+        assert set(re.findall(r"`?pianobench ([a-z-]+)", (DOCS / f"{name}.md").read_text("utf-8"))) <= known
+
+
+def test_the_forms_of_files_and_their_options_are_those_of_the_readers() -> None:
+    text = (DOCS / "data.md").read_text("utf-8")
+    table = dict(re.findall(r"^\| ([a-z, ]+) \|[^|]*\|(.*)\|$", text, re.MULTILINE))
+    told = {form: set(re.findall(r"`(\w+)`", cells)) for forms_, cells in table.items() for form in forms_.split(", ")}
+    told.pop("form")
+    assert told == {form: set(forms.options(form)) for form in forms.FORMS}
+    for ending in forms.ENDINGS:
+        assert f"`{ending}`" in text or ending == ".idx1-ubyte"
