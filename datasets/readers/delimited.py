@@ -19,7 +19,7 @@ from typing import IO, Any
 from pianobench.datasets.readers.packed import lines, opened
 from pianobench.datasets.readers.parsed import Unreadable
 
-BLOCK = 1 << 22  # bytes that Arrow parses at a time
+BLOCK = 1 << 20  # bytes that Arrow parses at a time
 CELL = 1 << 24  # characters of the longest cell
 _ROOM = 512  # bytes of a block for each column: some rows of a wide table
 _PATIENCE = 8  # blocks in which a line must end
