@@ -170,6 +170,8 @@ def _position(names: Sequence[str], given: Any, option: str) -> int:
     if isinstance(given, str) and given in names:
         return names.index(given)
     try:
+        if option.startswith("@"):
+            raise ValueError("a header has names")
         return range(len(names))[int(given) if isinstance(given, int | str) else len(names)]
     except (ValueError, IndexError):
         raise Unreadable(

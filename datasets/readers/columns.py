@@ -141,11 +141,11 @@ def labels(texts: Sequence[str]) -> NDArray[Any]:
     Raises
     ------
     Unreadable
-        They are numbers, and some are not whole; or one has a NUL, which NumPy's texts may not end in.
+        They are numbers, and some are not whole; or one has characters that nobody sees.
     """
-    odd = next((text for text in texts if "\0" in text), None)
+    odd = next((text for text in texts if not text.isprintable()), None)
     if odd is not None:
-        raise Unreadable(f"the target has {odd!r}, with a NUL character: the file is no text, or damaged")
+        raise Unreadable(f"the target has {odd!r}, with characters that are not printable: mend the file")
     if not all(is_number(text) for text in texts):
         return np.array(texts, str)
     fraction = next((text for text in texts if not float(text).is_integer()), None)

@@ -60,6 +60,9 @@ def read(
         content = _content(path)
         for name, label in arrays or [(features, target)]:
             X, y = _one(path, content, name, label)
+            if X.ndim != 2:
+                what = f"{name} has shape {X.shape}; (n, d) with a row for each sample is expected"
+                raise Unreadable(what, path=path)
             if scale is not None:
                 X = _scaled(X, _texts(path, content, scale, "scale", 1))
             if class_names is not None:

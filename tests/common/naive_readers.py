@@ -102,7 +102,7 @@ def _table(data: Dataset, contents: list[bytes], options: dict[str, Any]) -> str
     files = []
     for content in contents:
         text = content.decode("utf-8-sig").replace("\r\n", "\n")
-        mark = "\t" if "\t" in text else ","
+        mark = "\t" if b"\t" in contents[0] else ","
         if set(text) & set(";|"):
             return None
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)

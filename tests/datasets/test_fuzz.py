@@ -89,6 +89,19 @@ FOUND = {
         {"f.parquet": parquet().replace(b"colour", b"col\xffur")},
         "it is not Parquet, or damaged",
     ),
+    "npz: names for the columns of an array without columns": (
+        {"f": npz(X=1.5, y=[0, 1], n=["a"])},
+        r"X has shape \(\)",
+    ),
+    "table: label of control characters": ({"f": b"a,b\n1,x\n2,\x19\n"}, "not printable"),
+    "keel: range that is none": (
+        {"f": b"@attribute a real [0, {}]\n@attribute b {x}\n@data\n"},
+        "after the type of 'a'",
+    ),
+    "keel: output by position": (
+        {"f": b"@attribute a real\n@attribute b {x}\n@outputs 1\n@data\n1,x\n"},
+        "no attribute is called '1'",
+    ),
     "keel: mark of missing values within a value": ({"f": b"1,9<null>\n2,9\n"}, None),
     "idx: numbers below those of float32 divided": ({"f": idx([[1e-45], [0]], 13), "g": idx([0, 1], 8)}, None),
 }
@@ -97,7 +110,7 @@ FOUND = {
 @pytest.mark.parametrize("name", FOUND)
 def test_what_was_found(tmp_path: Path, name: str) -> None:
     form, (files, message) = name.partition(":")[0], FOUND[name]
-    options = {"scale": 2} if form == "idx" else {}
+    options = {"idx": {"scale": 2}, "npz": {"feature_names": "n"} if "columns" in name else {}}.get(form, {})
     case = Case(tuple(files.items()), options)
     with guarded():
         data, wrong = finding(case, form, tmp_path, message)
