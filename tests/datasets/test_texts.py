@@ -78,7 +78,10 @@ def test_any_documents_are_as_the_formula_says_and_twice_the_same(tmp_path: Path
 
 LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "tsv": (tsv(TRAIN), {}),
-    "txt": ("text first\n" + "".join(f"{t}\t{y}\r\n" for t, y in TRAIN).rstrip(), {"target": 1, "header": True}),
+    "txt": (
+        "text first\n" + "".join(f"{t}\t{y}\r\n" for t, y in TRAIN).replace(", ", "\t").rstrip(),
+        {"target": 1, "header": True},
+    ),
     "csv": ('label,text\nb,"Sun and\nsun and rain"\na,"rain, rain"\nb,Snow\nc,I\n', {}),
     "ssv": ('"Sun and sun and rain";b\n"rain; rain";a\nSnow;b\nI;c', {"layout": "csv", "text": 0, "target": 1}),
     "json": (json.dumps(TRAIN), {}),
