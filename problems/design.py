@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -154,6 +155,26 @@ class Dense(Design):
 @dataclass(frozen=True)
 class Csr(Design):
     """Sparse X in CSR, sorted and without duplicates. Scaled columns are stored; centring would fill it."""
+
+    def column_blocks(self, rows: int, wanted: bool = True) -> Iterator[tuple[int, int, Matrix]]:
+        """First and last row of each block of so many rows, and its columns as CSC, made once.
+
+        Parameters
+        ----------
+        rows : int
+            Of a block.
+        wanted : bool
+            Whether the columns are asked for; else they are not made.
+        """
+        for first in range(0, self.n, rows):
+            last = min(first + rows, self.n)
+            if wanted and (first, last) not in self._csc:
+                self._csc[first, last] = sp.csc_array(self.X if last - first == self.n else self.X[first:last])
+            yield first, last, self._csc.get((first, last))
+
+    @cached_property
+    def _csc(self) -> dict[tuple[int, int], Matrix]:
+        return {}
 
     def values(self, dtype: np.dtype[Any]) -> sp.csr_array:
         return self.X if self.X.dtype == dtype else _with_data(self.X, self.X.data.astype(dtype))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pianobench.problems.engines.memory import Part
+from pianobench.problems.kernels.compiled import passes
 from pianobench.problems.penalties import Array
 
 
@@ -63,35 +64,18 @@ def weighted_sum(part: Part, values: Array) -> float:
 
 def loss(part: Part, W: Array) -> tuple[float]:
     """Loss at W (p, m)."""
-    total = 0.0
-    for _, block in part.blocks():
-        Z = block.design.dot(W)
-        total += weighted_sum(block, losses(block, Z, softmax(Z)))
-    return (total,)
+    return (passes.softmax_pass(part, W, passes.LOSS)[0],)
 
 
 def loss_gradient(part: Part, W: Array) -> tuple[float, Array]:
     """Loss and its gradient (p, m) at W."""
-    total, G = 0.0, np.zeros_like(W)
-    for _, block in part.blocks():
-        Z = block.design.dot(W)
-        S = softmax(Z)
-        total += weighted_sum(block, losses(block, Z, S))
-        G += block.design.adjoint(residual(block, S))
+    total, G, _ = passes.softmax_pass(part, W, passes.GRADIENT)
     return total, G
 
 
 def moments(part: Part, W: Array, floor: float) -> tuple[float, Array, Array]:
     """Loss at W and PIANO's ``A = X_plus.T (a P)`` and ``B = X_minus.T (a P)``, P taken from `floor` up."""
-    total, A, B = 0.0, np.zeros_like(W), np.zeros_like(W)
-    for _, block in part.blocks():
-        Z = block.design.dot(W)
-        S = softmax(Z)
-        total += weighted_sum(block, losses(block, Z, S))
-        plus, minus = block.design.signed_adjoint(_weighted(block, np.maximum(S.P, floor)))
-        A += plus
-        B += minus
-    return total, A, B
+    return passes.softmax_pass(part, W, passes.MOMENTS, floor)
 
 
 def moments_at(part: Part, W: Array, floor: float, lse: Array) -> tuple[float, Array, Array]:

@@ -1,0 +1,165 @@
+"""Passes over the rows of a dense X: a block is read, multiplied, transformed and multiplied back while in cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pianobench.problems.kernels.compiled import rows as on_rows
+from pianobench.problems.kernels.compiled.blas import NO, YES, gemm, start
+from pianobench.problems.kernels.compiled.jit import compiled
+
+LOSS, GRADIENT, MOMENTS = 0, 1, 2
+STRIP = 128  # columns whose signs are taken apart at a time, so that they stay in cache
+
+
+@compiled
+def conditioned(X: Any, first: int, rows: int, centre: Any, scale: Any, out: Any) -> None:
+    """``(X - centre) * scale`` of a block in the type of `out`, in the wider of the two types before."""
+    d = X.shape[1]
+    for j in range(rows):
+        for l in range(d):
+            out[j, l] = (X[first + j, l] - centre[l]) * scale[l]
+
+
+@compiled
+def copied(X: Any, first: int, rows: int, out: Any) -> None:
+    """A block in another type."""
+    for j in range(rows):
+        for l in range(X.shape[1]):
+            out[j, l] = X[first + j, l]
+
+
+@compiled
+def scores(address: int, V: Any, first: int, rows: int, WT: Any, intercept: bool, Z: Any) -> None:
+    """``Z = (V W).T`` of a block, from WT (m, p)."""
+    d, m, block = V.shape[1], WT.shape[0], Z.shape[1]
+    p = WT.shape[1]
+    gemm(address, YES, NO, rows, m, d, start(V, first * d), d, start(WT, 0), p, V.dtype.type(0), start(Z, 0), block)
+    if intercept:
+        for i in range(m):
+            for j in range(rows):
+                Z[i, j] += WT[i, d]
+
+
+@compiled
+def add_adjoint(address: int, V: Any, first: int, rows: int, Z: Any, intercept: bool, GT: Any) -> None:
+    """``GT += Z V`` of a block, GT (m, p)."""
+    d, m, block = V.shape[1], Z.shape[0], Z.shape[1]
+    p = GT.shape[1]
+    gemm(address, NO, NO, d, m, rows, start(V, first * d), d, start(Z, 0), block, V.dtype.type(1), start(GT, 0), p)
+    if intercept:
+        add_row_sums(Z, rows, GT)
+
+
+@compiled
+def add_signed_adjoint(
+    address: int, V: Any, at: int, rows: int, Z: Any, intercept: bool, GT: Any, HT: Any, part: Any
+) -> None:
+    """``GT += Z V+`` and ``HT += Z V-`` of a block, V+ - V- = V, neither negative.
+
+    The parts are taken a strip of columns at a time, as wide as `part` (rows, strip), so that they stay in cache. They
+    are not the half sum and difference of V and |V|: a small element would be lost beside a large one of other sign.
+    """
+    d, m, block, p = V.shape[1], Z.shape[0], Z.shape[1], GT.shape[1]
+    strip, zero, one = part.shape[1], V.dtype.type(0), V.dtype.type(1)
+    for left in range(0, d, strip):
+        width = min(strip, d - left)
+        for j in range(rows):
+            for l in range(width):
+                v = V[at + j, left + l]
+                part[j, l] = v if v > zero else zero
+        gemm(address, NO, NO, width, m, rows, start(part, 0), strip, start(Z, 0), block, one, start(GT, left), p)
+        for j in range(rows):
+            for l in range(width):
+                v = V[at + j, left + l]
+                part[j, l] = -v if v < zero else zero
+        gemm(address, NO, NO, width, m, rows, start(part, 0), strip, start(Z, 0), block, one, start(HT, left), p)
+    if intercept:
+        add_row_sums(Z, rows, GT)
+
+
+@compiled
+def add_row_sums(Z: Any, rows: int, GT: Any) -> None:
+    """The intercept's part of ``GT += Z V``."""
+    for i in range(Z.shape[0]):
+        total = Z.dtype.type(0)
+        for j in range(rows):
+            total += Z[i, j]
+        GT[i, GT.shape[1] - 1] += total
+
+
+@compiled
+def _block(
+    kind: int, address: int, V: Any, at: int, rows: int, WT: Any, intercept: bool, codes: Any, weights: Any, floor: Any,
+    GT: Any, HT: Any, Z: Any, scratch: Any, losses: Any, part: Any,
+) -> float:  # fmt: skip
+    """One block of `softmax_pass`: the rows of V from `at`, with their codes and weights."""
+    top, largest, rest, own, factor = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    scores(address, V, at, rows, WT, intercept, Z)
+    on_rows.own_scores(Z, rows, codes, own)
+    on_rows.exponentiate(Z, rows, top, largest, rest)
+    loss = on_rows.total_loss(rows, weights, own, largest, rest, losses)
+    if kind == GRADIENT:
+        on_rows.residuals(Z, rows, codes, weights, top, rest, factor)
+        add_adjoint(address, V, at, rows, Z, intercept, GT)
+    elif kind == MOMENTS:
+        on_rows.probabilities(Z, rows, rest, factor)
+        on_rows.scaled_and_floored(Z, rows, weights, floor)
+        if HT.shape[0] == 0:
+            add_adjoint(address, V, at, rows, Z, intercept, GT)
+        else:
+            add_signed_adjoint(address, V, at, rows, Z, intercept, GT, HT, part)
+    return loss
+
+
+@compiled
+def softmax_pass(
+    kind: int, address: int, X: Any, WT: Any, intercept: bool, codes: Any, weights: Any, floor: Any, first: int,
+    last: int, block: int, GT: Any, HT: Any,
+) -> float:  # fmt: skip
+    """Loss of the rows from `first` to `last`, and what `kind` asks for; X in the type of W.
+
+    Parameters
+    ----------
+    kind : int
+        LOSS; GRADIENT: GT += (X.T (a (P - Y))).T; MOMENTS: GT and HT += those of X's positive and negative parts with
+        ``a max(P, floor)``, HT of no rows where X has no negative part.
+    WT, GT, HT : arrays (m, p)
+    """
+    Z, scratch, losses = np.empty((WT.shape[0], block), WT.dtype), np.empty((5, block), WT.dtype), np.empty(block)
+    apart = block if kind == MOMENTS and HT.shape[0] > 0 else 0
+    part = np.empty((apart, min(STRIP, X.shape[1])), WT.dtype)
+    total = 0.0
+    for at in range(first, last, block):
+        rows = min(block, last - at)
+        total += _block(
+            kind, address, X, at, rows, WT, intercept, codes[at : at + rows], weights[at : at + rows], floor, GT, HT, Z,
+            scratch, losses, part,
+        )  # fmt: skip
+    return total
+
+
+@compiled
+def converted_pass(
+    kind: int, address: int, X: Any, centre: Any, scale: Any, WT: Any, intercept: bool, codes: Any, weights: Any,
+    floor: Any, first: int, last: int, block: int, GT: Any, HT: Any,
+) -> float:  # fmt: skip
+    """`softmax_pass` on ``(X - centre) * scale``, or on an X of another type where `centre` is empty."""
+    Z, scratch, losses = np.empty((WT.shape[0], block), WT.dtype), np.empty((5, block), WT.dtype), np.empty(block)
+    V = np.empty((block, X.shape[1]), WT.dtype)
+    apart = block if kind == MOMENTS and HT.shape[0] > 0 else 0
+    part = np.empty((apart, min(STRIP, X.shape[1])), WT.dtype)
+    total = 0.0
+    for at in range(first, last, block):
+        rows = min(block, last - at)
+        if centre.size:
+            conditioned(X, at, rows, centre, scale, V)
+        else:
+            copied(X, at, rows, V)
+        total += _block(
+            kind, address, V, 0, rows, WT, intercept, codes[at : at + rows], weights[at : at + rows], floor, GT, HT, Z,
+            scratch, losses, part,
+        )  # fmt: skip
+    return total

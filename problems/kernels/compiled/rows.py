@@ -1,0 +1,94 @@
+"""What is done to a block of scores Z (m, rows), class-major: loss, residual, probabilities and products with them.
+
+The largest score of a sample is kept apart: its exponential is 1, and `rest` is the sum of the others. So neither the
+loss log(1 + rest) of a well classified sample nor its residual -rest/(1 + rest) is a difference of numbers near 1. Each
+function returns the block's loss; a sample of weight 0 counts as one left out, whatever its scores are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pianobench.problems.kernels.compiled.exponential import exp, log1p
+from pianobench.problems.kernels.compiled.jit import compiled
+
+
+@compiled
+def exponentiate(Z: Any, rows: int, top: Any, largest: Any, rest: Any) -> None:
+    """Replace scores by exp(z - z_top); `top` (rows,) becomes its class, `largest` its score, `rest` the others' sum.
+
+    `top` has the type of Z, so that comparing with it is a vector's comparison.
+    """
+    m, one, zero = Z.shape[0], Z.dtype.type(1), Z.dtype.type(0)
+    for j in range(rows):
+        largest[j] = Z[0, j]
+        top[j] = 0
+        rest[j] = 0
+    for i in range(1, m):
+        for j in range(rows):
+            higher = Z[i, j] > largest[j]
+            largest[j] = Z[i, j] if higher else largest[j]
+            top[j] = i if higher else top[j]
+    for i in range(m):
+        for j in range(rows):
+            e = exp(Z[i, j] - largest[j])
+            is_top = top[j] == Z.dtype.type(i)
+            Z[i, j] = one if is_top else e
+            rest[j] += zero if is_top else e
+
+
+@compiled
+def residuals(Z: Any, rows: int, codes: Any, weights: Any, top: Any, rest: Any, factor: Any) -> None:
+    """From exponentials to ``a (P - Y)``; `factor` (rows,) is scratch."""
+    m = Z.shape[0]
+    for j in range(rows):
+        factor[j] = Z.dtype.type(weights[j]) / (1 + rest[j])
+    for i in range(m):
+        for j in range(rows):
+            Z[i, j] = Z[i, j] * factor[j]
+    for j in range(rows):
+        y = codes[j]
+        if top[j] == y:
+            Z[y, j] = -rest[j] * factor[j]
+        else:
+            Z[y, j] -= Z.dtype.type(weights[j])
+
+
+@compiled
+def probabilities(Z: Any, rows: int, rest: Any, factor: Any) -> None:
+    """From exponentials to P."""
+    for j in range(rows):
+        factor[j] = 1 / (1 + rest[j])
+    for i in range(Z.shape[0]):
+        for j in range(rows):
+            Z[i, j] = Z[i, j] * factor[j]
+
+
+@compiled
+def own_scores(Z: Any, rows: int, codes: Any, own: Any) -> None:
+    """Score of each sample's own class."""
+    for j in range(rows):
+        own[j] = Z[codes[j], j]
+
+
+@compiled
+def total_loss(rows: int, weights: Any, own: Any, largest: Any, rest: Any, losses: Any) -> float:
+    """``sum_j a_j (lse(z_j) - z_{j, y_j})`` in float64; `losses` (rows,) of float64 is scratch."""
+    for j in range(rows):
+        value = weights[j] * (np.float64(largest[j] - own[j]) + log1p(rest[j]))
+        losses[j] = 0.0 if weights[j] == 0.0 else value
+    total = 0.0
+    for j in range(rows):
+        total += losses[j]
+    return total
+
+
+@compiled
+def scaled_and_floored(Z: Any, rows: int, weights: Any, floor: Any) -> None:
+    """``a max(P, floor)``."""
+    for i in range(Z.shape[0]):
+        for j in range(rows):
+            p = Z[i, j]
+            Z[i, j] = (floor if p < floor else p) * Z.dtype.type(weights[j])

@@ -1,0 +1,132 @@
+"""Threads of the compiled kernels: a pool of Python threads whose loops release the GIL.
+
+No threading layer stands below: kernels may be called from any number of Python threads at once, in spawned processes
+and after a fork, which starts a pool of its own. While any of them runs, SciPy's BLAS is held on one thread, since each
+thread has its own rows; factorisations outside have all.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from itertools import count as counter
+from typing import Any
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_wanted: int | None = None
+_at_work = 0
+_blas_before: list[int] = []
+
+
+def count() -> int:
+    """Threads that a kernel uses: those of `limit`, else of OMP_NUM_THREADS, else the cores of this process."""
+    if _wanted is not None:
+        return _wanted
+    named = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+    return int(named) if named.isdigit() and int(named) > 0 else _cores()
+
+
+def set_count(threads: int) -> None:
+    """Use so many threads from now on; 1 is none besides the caller's."""
+    global _wanted
+    if threads < 1:
+        raise ValueError(f"threads = {threads}: 1 or more are expected")
+    _wanted = threads
+
+
+@contextmanager
+def limit(threads: int) -> Iterator[None]:
+    """Use so many threads within the block, in all Python threads."""
+    global _wanted
+    before = _wanted
+    set_count(threads)
+    try:
+        yield
+    finally:
+        _wanted = before
+
+
+def run(work: Callable[[int], Any], chunks: int, threads: int) -> list[Any]:
+    """``[work(0), ..., work(chunks - 1)]``, each chunk taken by the next thread that is free.
+
+    `work` should spend its time in compiled code that has released the GIL.
+    """
+    threads = min(threads, chunks)
+    results: list[Any] = [None] * chunks
+    order = counter()
+
+    def take() -> None:
+        while (chunk := next(order)) < chunks:
+            results[chunk] = work(chunk)
+
+    with _one_blas_thread():
+        if threads == 1:
+            take()
+        else:
+            others = [_workers().submit(take) for _ in range(threads - 1)]
+            try:
+                take()
+            finally:
+                wait(others)
+            for other in others:
+                other.result()
+    return results
+
+
+def _workers() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max(count(), _cores()), thread_name_prefix="pianobench")
+        return _pool
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    global _at_work
+    libraries = _blas()
+    with _lock:
+        if _at_work == 0:
+            _blas_before[:] = [library.get_num_threads() for library in libraries]
+            for library, before in zip(libraries, _blas_before, strict=True):
+                if before != 1:
+                    library.set_num_threads(1)
+        _at_work += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _at_work -= 1
+            if _at_work == 0:
+                for library, before in zip(libraries, _blas_before, strict=True):
+                    if before != 1:
+                        library.set_num_threads(before)
+
+
+@cache
+def _blas() -> list[Any]:
+    """Handles of the BLAS that SciPy has loaded, and of others in this process."""
+    import scipy.linalg.cython_blas  # noqa: F401  (loads it)
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+
+
+@cache
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _forget() -> None:
+    """After a fork: the parent's threads are not here, and its locks may be held for ever."""
+    global _lock, _pool, _at_work
+    _lock, _pool, _at_work = threading.Lock(), None, 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
