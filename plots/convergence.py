@@ -68,14 +68,15 @@ def _panel(axis: Axes, rows: pd.DataFrame, curves: pd.DataFrame, cost: str) -> N
     tolerance = float(rows["tolerance"].min())
     axis.set_xscale("log")
     axis.set_yscale("log")
+    silent = rows[~rows["key"].isin(curves["key"])]
+    # Room for whole marks below the lowest gap drawn, and below them for a line of text each: no curve gets there. Set
+    # first, since the limits that a lone line at the tolerance asks for would be a single point.
+    axis.set_ylim(tolerance / 10 ** (1.4 + DECADES_OF_A_LINE * len(silent)), 2.5)
     axis.axhline(tolerance, color="#555555", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1, label="tolerance")
     for _, row in rows.iterrows():
         points = curves[(curves["key"] == row["key"]) & (curves[cost] > 0)]
         if len(points):
             _curve(axis, row, points[cost].to_numpy(), points["gap"].clip(lower=tolerance / 10).to_numpy())
-    silent = rows[~rows["key"].isin(curves["key"])]
-    # Room for whole marks below the lowest gap drawn, and below them for a line of text each: no curve gets there.
-    axis.set_ylim(tolerance / 10 ** (1.4 + DECADES_OF_A_LINE * len(silent)), 2.5)
     axis.yaxis.set_major_locator(LogLocator(numticks=5))
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.xaxis.set_minor_formatter(NullFormatter())

@@ -101,7 +101,7 @@ def test_svmlight_csv_and_npz_hold_the_same_problem(tmp_path: Path) -> None:
         assert found[name]["dataset"] == name
         assert found[name]["status"] == "converged"
     assert found["iris.csv"]["reused"], "the same arrays as the npz"
-    assert {row["layout"] for row in found.values()} == {"csr", "dense"}
+    assert found["iris.svm"]["layout"] == "dense", "text with nearly all entries stored"
     values = [row["objective"] for row in found.values()]
     np.testing.assert_allclose(values, values[0], rtol=1e-4)
 
