@@ -123,7 +123,7 @@ def judge(
     parts = _holm([part for ask in asks for part in _parts(ask, known[ask.of], grid, evidence)])
     told = [part for part in parts if part.evidence != "absent"]
     if not any(part.places for part in told):
-        return Verdict("undecided", ("its grid has no cell",), parts)
+        return Verdict("undecided", ("its grid has no cell in this tier",), parts)
     oldest = min((part.oldest for part in parts if part.oldest), default=None)
     strict = [part for part in told if part.form != "as published"]
     mild = [part for part in told if part.form != "at its best"]
@@ -162,6 +162,8 @@ def _parts(ask: Ask, quantity: Quantity, grid: Sequence[Unit], evidence: Evidenc
     units = [
         unit for unit in grid if unit.experiment in ask.within and (not ask.penalties or unit.penalty in ask.penalties)
     ]
+    if not units:  # in this tier: what was not asked has not been answered
+        return [Part(ask, None, None, "real", "", (), None)]
     parts = []
     for gap in ask.gaps or (None,):
         found = evidence.samples(ask, quantity, gap)
@@ -246,4 +248,4 @@ def _decided(ask: Ask, place: Place) -> Place:
 
 def _count(part: Part) -> str:
     found = ", ".join(f"{number} {kind}" for kind, number in part.counts.items() if number)
-    return f"{part.title}: {part.word} ({found or 'no cell'})"
+    return f"{part.title}: {part.word} ({found or 'no cell in this tier'})"

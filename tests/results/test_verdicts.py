@@ -155,6 +155,19 @@ def test_synthetic_data_alone_are_partly_at_most_and_both_kinds_must_agree() -> 
     assert both(0.3, 3) == "partly"
 
 
+def test_an_ask_without_a_cell_leaves_the_claim_open() -> None:
+    """A tier may have the grid of one ask and not that of another: half a rule gives no verdict, unless it refutes."""
+    (unit,) = grid = units(1)
+    other = dataclasses.replace(RATIO, within=("elsewhere",))
+    won = [runs(unit, "a", five(1)), runs(unit, "b", five(3))]
+    lost = [runs(unit, "a", five(3)), runs(unit, "b", five(1))]
+    assert verdict(won, grid, RATIO).word == "reproduced"
+    assert verdict(won, grid, RATIO, other).word == "undecided"
+    assert verdict(lost, grid, RATIO, other).word == "undecided"
+    assert verdict(lost, grid, RATIO, other, universal=True).word == "contradicted"
+    assert verdict(won, [], RATIO).reasons == ("its grid has no cell in this tier",)
+
+
 def test_oldest_is_that_of_the_rows_that_were_used() -> None:
     (unit,) = grid = units(1)
     found = verdict(
