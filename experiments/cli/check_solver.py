@@ -22,10 +22,11 @@ def check_solver(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Check a solver of your own against the contract, on tiny problems."""
-    from pianobench.experiments import environment, solver_choice
+    from pianobench.datasets import places
+    from pianobench.experiments import solver_choice
     from pianobench.experiments.mistakes import UserMistake
 
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(environment.compiled_kernels()))  # before Numba is imported
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(places.compiled_kernels()))  # before Numba is imported
     from pianobench.experiments.solver_check import Finding, check
 
     try:

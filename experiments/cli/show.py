@@ -67,11 +67,13 @@ def listing(entries: Sequence[Mapping[str, Any]], as_json: bool, columns: Sequen
     if as_json:
         print(json.dumps(list(entries), indent=1))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand="description" in columns)
+    wide = {"description", "licence"} & set(columns)  # they share what room the others leave, a line each
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=bool(wide))
     for name in columns:
-        one_line = name in ("description", "source", columns[0])
-        whole = name == "description"
-        table.add_column(name, overflow="ellipsis" if whole else "fold", no_wrap=one_line, ratio=1 if whole else None)
+        if name in wide:
+            table.add_column(name, overflow="ellipsis", no_wrap=True, ratio=2 if name == "description" else 1)
+        else:
+            table.add_column(name, overflow="fold", no_wrap=name in ("source", columns[0]))
     missing: dict[str, list[str]] = {}
     for entry in entries:
         if entry.get("error"):
