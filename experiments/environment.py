@@ -1,11 +1,8 @@
-"""Environment of the processes that measure: threads, and a cache of compiled kernels that can be trusted."""
+"""Environment of the processes that measure: threads, and a cache for what solvers of others compile."""
 
 import os
-from functools import cache
-from pathlib import Path
 
-from pianobench.datasets.places import cache_folder
-from pianobench.experiments import sources
+from pianobench.datasets.places import compiled_kernels
 from pianobench.experiments.guard import MARK
 
 _THREAD_VARIABLES = (
@@ -54,17 +51,3 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@cache
-def compiled_kernels() -> Path:
-    """Cache of Numba for the present sources.
-
-    Numba notices that a compiled function's own file has changed, but not that a function it calls has
-    changed in another file: it would go on using the old one. So all files with Numba code are hashed
-    together into the folder's name.
-    """
-    modules = (*sources.modules_below("pianobench.problems"), *sources.modules_below("pianobench.algorithms"))
-    texts = {name: path.read_bytes() for name in modules if (path := sources.source(name))}
-    compiled = {name: text for name, text in texts.items() if b"numba" in text}
-    return cache_folder() / "numba" / sources.digest(compiled)[:16]

@@ -117,7 +117,7 @@ def _numba(probe: str = PROBE, seconds: float = PROBE_SECONDS) -> dict[str, Any]
 
 def _cache() -> dict[str, Any]:
     folder = places.cache_folder()
-    compiled = environment.compiled_kernels()
+    compiled = places.compiled_kernels()
     return {
         "folder": str(folder),
         "bytes": folder_bytes(folder),

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pianobench.datasets import places
 from pianobench.experiments import environment, machine
 
 # What a numerical result can depend on; these are in the key of a cell, all others only in the manifest.
@@ -141,7 +142,7 @@ def describe(experiment: str, command: list[str]) -> dict[str, Any]:
         "numba": _numba(),
         "blas": blas(),
         "settings": environment.settings(),
-        "compiled_kernels": environment.compiled_kernels().name,
+        "compiled_kernels": places.compiled_kernels().name,
         "objective": OBJECTIVE,
     }
 
