@@ -6,22 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.problems.engines.memory import Part
+from pianobench.problems.kernels.compiled import kinds, passes
 from pianobench.problems.penalties import Array
 
 
 def scores(part: Part, W: Array, out: Array) -> tuple[()]:
     """``out = X W``, out (n, k)."""
-    for rows, block in part.blocks():
-        out[rows] = block.design.dot(W)
+    passes.pass_over(part, kinds.SCORES, W, out)
     return ()
 
 
 def adjoint(part: Part, field: Array) -> tuple[Array]:
     """``X.T field`` (p, k)."""
-    T = np.zeros((part.design.d + part.design.intercept, field.shape[1]), field.dtype)
-    for rows, block in part.blocks():
-        T += block.design.adjoint(field[rows])
-    return (T,)
+    like = np.empty((part.design.d + part.design.intercept, field.shape[1]), field.dtype)
+    return (passes.pass_over(part, kinds.FIELD, like, field)[1],)
 
 
 def gram(part: Part, *weight: Array) -> tuple[Array]:

@@ -5,30 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.softmax import losses, residual, softmax, weighted_sum
+from pianobench.problems.kernels.compiled import kinds, passes
 from pianobench.problems.penalties import Array
 
 
 def along_line(part: Part, t: float, XW: Array, XD: Array) -> tuple[float, float]:
     """Loss at ``XW + t XD`` and its derivative in t, without touching X."""
-    total = slope = 0.0
-    for rows, block in part.blocks():
-        Z, D = XW[rows] + XW.dtype.type(t) * XD[rows], XD[rows]
-        S = softmax(Z)
-        total += weighted_sum(block, losses(block, Z, S))
-        slope += float(np.sum(residual(block, S) * D, dtype=np.float64))
-    return total, slope
+    return passes.line_pass(part, t, XW, XD)
 
 
 def gradient_on_line(part: Part, t: float, XW: Array, XD: Array) -> tuple[float, Array]:
     """Loss at ``XW + t XD`` and its gradient in W (p, m): the product with X.T alone."""
-    total = 0.0
-    G = np.zeros((part.design.d + part.design.intercept, part.m), XW.dtype)
-    for rows, block in part.blocks():
-        Z = XW[rows] + XW.dtype.type(t) * XD[rows]
-        S = softmax(Z)
-        total += weighted_sum(block, losses(block, Z, S))
-        G += block.design.adjoint(residual(block, S))
+    like = np.empty((part.design.d + part.design.intercept, part.m), XW.dtype)
+    total, G, _ = passes.pass_over(part, kinds.ON_LINE, like, XW, XD, number=t)
     return total, G
 
 
@@ -41,21 +30,13 @@ def advance(_part: Part, t: float, XW: Array, XD: Array, out: Array) -> tuple[()
 
 def probabilities(part: Part, W: Array, P: Array) -> tuple[()]:
     """Write the softmax of ``X W`` into the field P (n, m)."""
-    for rows, block in part.blocks():
-        P[rows] = softmax(block.design.dot(W)).P
+    passes.pass_over(part, kinds.PROBABILITIES, W, P)
     return ()
 
 
 def hessian_product(part: Part, V: Array, P: Array) -> tuple[Array]:
     """``X.T (a * P * (U - rowsum(P * U)))``, U = X V: the loss's Hessian times V (p, m)."""
-    H = np.zeros_like(V)
-    for rows, block in part.blocks():
-        U, Q = block.design.dot(V), P[rows].astype(V.dtype, copy=False)
-        U -= (Q * U).sum(axis=1, keepdims=True)
-        U *= Q
-        U *= block.weights.astype(V.dtype, copy=False)[:, None]
-        H += block.design.adjoint(U)
-    return (H,)
+    return (passes.pass_over(part, kinds.PRODUCT, V, P)[1],)
 
 
 def hessian_diagonal(part: Part, P: Array) -> tuple[Array]:

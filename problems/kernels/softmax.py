@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.compiled import passes
+from pianobench.problems.kernels.compiled import kinds, passes
 from pianobench.problems.penalties import Array
 
 
@@ -64,50 +64,32 @@ def weighted_sum(part: Part, values: Array) -> float:
 
 def loss(part: Part, W: Array) -> tuple[float]:
     """Loss at W (p, m)."""
-    return (passes.softmax_pass(part, W, passes.LOSS)[0],)
+    return (passes.pass_over(part, kinds.LOSS, W)[0],)
 
 
 def loss_gradient(part: Part, W: Array) -> tuple[float, Array]:
     """Loss and its gradient (p, m) at W."""
-    total, G, _ = passes.softmax_pass(part, W, passes.GRADIENT)
+    total, G, _ = passes.pass_over(part, kinds.GRADIENT, W)
     return total, G
 
 
 def moments(part: Part, W: Array, floor: float) -> tuple[float, Array, Array]:
     """Loss at W and PIANO's ``A = X_plus.T (a P)`` and ``B = X_minus.T (a P)``, P taken from `floor` up."""
-    return passes.softmax_pass(part, W, passes.MOMENTS, floor)
+    return passes.pass_over(part, kinds.MOMENTS, W, number=floor)
 
 
 def moments_at(part: Part, W: Array, floor: float, lse: Array) -> tuple[float, Array, Array]:
     """`moments` with ``P = exp(X W - lse)`` for a kept lse (n, 1), and the loss with its log replaced by the tangent
     at that lse: ``sum_j a_j [sum_i P_ji - 1 + lse_j - z_{y_j}]``."""
-    total, A, B = 0.0, np.zeros_like(W), np.zeros_like(W)
-    for rows, block in part.blocks():
-        Z = block.design.dot(W)
-        P = np.exp(Z - lse[rows])
-        own = Z[np.arange(block.n), block.codes]
-        total += weighted_sum(block, P.sum(axis=1) - 1.0 + lse[rows, 0] - own)
-        plus, minus = block.design.signed_adjoint(_weighted(block, np.maximum(P, floor)))
-        A += plus
-        B += minus
-    return total, A, B
+    return passes.pass_over(part, kinds.MOMENTS_AT, W, lse, number=floor)
 
 
 def class_sums(part: Part, like: Array) -> tuple[Array]:
     """``C = X.T (a Y)`` in the shape and type of `like` (p, m)."""
-    C = np.zeros_like(like)
-    for _, block in part.blocks():
-        C += block.design.adjoint(_weighted(block, block.one_hot(like.dtype)))
-    return (C,)
+    return (passes.pass_over(part, kinds.INDICATORS, like)[1],)
 
 
 def log_sum_exp(part: Part, W: Array, lse: Array) -> tuple[()]:
     """Write the log-sum-exp of ``X W`` into the field lse (n, 1)."""
-    for rows, block in part.blocks():
-        lse[rows, 0] = softmax(block.design.dot(W)).lse()
+    passes.pass_over(part, kinds.LOG_SUM_EXP, W, lse)
     return ()
-
-
-def _weighted(part: Part, R: Array) -> Array:
-    R *= part.weights.astype(R.dtype, copy=False)[:, None]
-    return R

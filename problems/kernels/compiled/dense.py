@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pianobench.problems.kernels.compiled import rows as on_rows
 from pianobench.problems.kernels.compiled.blas import NO, YES, gemm, start
 from pianobench.problems.kernels.compiled.jit import compiled
+from pianobench.problems.kernels.compiled.kinds import INDICATORS, PRODUCT, transform
 
-LOSS, GRADIENT, MOMENTS = 0, 1, 2
 STRIP = 128  # columns whose signs are taken apart at a time, so that they stay in cache
 
 
@@ -92,51 +91,47 @@ def add_row_sums(Z: Any, rows: int, GT: Any) -> None:
 
 @compiled
 def _block(
-    kind: int, address: int, V: Any, at: int, rows: int, WT: Any, intercept: bool, codes: Any, weights: Any, floor: Any,
-    GT: Any, HT: Any, Z: Any, scratch: Any, losses: Any, part: Any,
+    kind: int, address: int, V: Any, at: int, WT: Any, intercept: bool, codes: Any, weights: Any, number: Any, A: Any,
+    B: Any, row: int, rows: int, GT: Any, HT: Any, Z: Any, other: Any, scratch: Any, losses: Any, part: Any,
 ) -> float:  # fmt: skip
-    """One block of `softmax_pass`: the rows of V from `at`, with their codes and weights."""
-    top, largest, rest, own, factor = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
-    scores(address, V, at, rows, WT, intercept, Z)
-    on_rows.own_scores(Z, rows, codes, own)
-    on_rows.exponentiate(Z, rows, top, largest, rest)
-    loss = on_rows.total_loss(rows, weights, own, largest, rest, losses)
-    if kind == GRADIENT:
-        on_rows.residuals(Z, rows, codes, weights, top, rest, factor)
+    """One block of `pass_over`: the rows from `row`, which are those of V from `at`."""
+    if kind < INDICATORS:
+        scores(address, V, at, rows, WT, intercept, Z)
+    code, weight = codes[row : row + rows], weights[row : row + rows]
+    loss = transform(kind, Z, other, row, rows, code, weight, number, A, B, scratch, losses)
+    if HT.shape[0] > 0:
+        add_signed_adjoint(address, V, at, rows, Z, intercept, GT, HT, part)
+    elif GT.shape[0] > 0:
         add_adjoint(address, V, at, rows, Z, intercept, GT)
-    elif kind == MOMENTS:
-        on_rows.probabilities(Z, rows, rest, factor)
-        on_rows.scaled_and_floored(Z, rows, weights, floor)
-        if HT.shape[0] == 0:
-            add_adjoint(address, V, at, rows, Z, intercept, GT)
-        else:
-            add_signed_adjoint(address, V, at, rows, Z, intercept, GT, HT, part)
     return loss
 
 
 @compiled
-def softmax_pass(
-    kind: int, address: int, X: Any, WT: Any, intercept: bool, codes: Any, weights: Any, floor: Any, first: int,
-    last: int, block: int, GT: Any, HT: Any,
+def pass_over(
+    kind: int, address: int, X: Any, WT: Any, intercept: bool, codes: Any, weights: Any, number: Any, A: Any, B: Any,
+    first: int, last: int, block: int, GT: Any, HT: Any,
 ) -> float:  # fmt: skip
     """Loss of the rows from `first` to `last`, and what `kind` asks for; X in the type of W.
 
     Parameters
     ----------
     kind : int
-        LOSS; GRADIENT: GT += (X.T (a (P - Y))).T; MOMENTS: GT and HT += those of X's positive and negative parts with
-        ``a max(P, floor)``, HT of no rows where X has no negative part.
+        Of `kinds`: makes Z (m, block) of each block of rows.
     WT, GT, HT : arrays (m, p)
+        ``GT += Z X`` or, where both have rows, ``GT += Z X+`` and ``HT += Z X-``.
+    A, B : arrays (n, k)
+        The kind's fields.
     """
-    Z, scratch, losses = np.empty((WT.shape[0], block), WT.dtype), np.empty((5, block), WT.dtype), np.empty(block)
-    apart = block if kind == MOMENTS and HT.shape[0] > 0 else 0
-    part = np.empty((apart, min(STRIP, X.shape[1])), WT.dtype)
+    m, dtype = WT.shape[0], WT.dtype
+    Z, other = np.empty((m, block), dtype), np.empty((m if kind == PRODUCT else 0, block), dtype)
+    scratch, losses = np.empty((5, block), dtype), np.empty(block)
+    part = np.empty((block if HT.shape[0] > 0 else 0, min(STRIP, X.shape[1])), dtype)
     total = 0.0
     for at in range(first, last, block):
         rows = min(block, last - at)
         total += _block(
-            kind, address, X, at, rows, WT, intercept, codes[at : at + rows], weights[at : at + rows], floor, GT, HT, Z,
-            scratch, losses, part,
+            kind, address, X, at, WT, intercept, codes, weights, number, A, B, at, rows, GT, HT, Z, other, scratch,
+            losses, part,
         )  # fmt: skip
     return total
 
@@ -144,13 +139,14 @@ def softmax_pass(
 @compiled
 def converted_pass(
     kind: int, address: int, X: Any, centre: Any, scale: Any, WT: Any, intercept: bool, codes: Any, weights: Any,
-    floor: Any, first: int, last: int, block: int, GT: Any, HT: Any,
+    number: Any, A: Any, B: Any, first: int, last: int, block: int, GT: Any, HT: Any,
 ) -> float:  # fmt: skip
-    """`softmax_pass` on ``(X - centre) * scale``, or on an X of another type where `centre` is empty."""
-    Z, scratch, losses = np.empty((WT.shape[0], block), WT.dtype), np.empty((5, block), WT.dtype), np.empty(block)
-    V = np.empty((block, X.shape[1]), WT.dtype)
-    apart = block if kind == MOMENTS and HT.shape[0] > 0 else 0
-    part = np.empty((apart, min(STRIP, X.shape[1])), WT.dtype)
+    """`pass_over` on ``(X - centre) * scale``, or on an X of another type where `centre` is empty."""
+    m, dtype = WT.shape[0], WT.dtype
+    Z, other = np.empty((m, block), dtype), np.empty((m if kind == PRODUCT else 0, block), dtype)
+    scratch, losses = np.empty((5, block), dtype), np.empty(block)
+    part = np.empty((block if HT.shape[0] > 0 else 0, min(STRIP, X.shape[1])), dtype)
+    V = np.empty((block, X.shape[1]), dtype)
     total = 0.0
     for at in range(first, last, block):
         rows = min(block, last - at)
@@ -159,7 +155,7 @@ def converted_pass(
         else:
             copied(X, at, rows, V)
         total += _block(
-            kind, address, V, 0, rows, WT, intercept, codes[at : at + rows], weights[at : at + rows], floor, GT, HT, Z,
-            scratch, losses, part,
+            kind, address, V, 0, WT, intercept, codes, weights, number, A, B, at, rows, GT, HT, Z, other, scratch,
+            losses, part,
         )  # fmt: skip
     return total

@@ -16,92 +16,117 @@ from numpy.typing import NDArray
 
 from pianobench.problems.design import Csr, Dense
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.compiled import dense, sparse, threads
+from pianobench.problems.kernels.compiled import dense, kinds, sparse, threads
 from pianobench.problems.kernels.compiled.blas import gemm_address
 from pianobench.problems.penalties import Array
 
-LOSS, GRADIENT, MOMENTS = dense.LOSS, dense.GRADIENT, dense.MOMENTS
 MOST_CHUNKS = 8
 MOST_BYTES = 1 << 27  # of the chunks' own gradients
 MOST_ENTRIES = 1 << 24  # of the field between the two halves of a sparse pass
+ROWS = 64  # of a block where X is sparse or not read
+EXPONENTIAL = 20  # multiply-adds that an exponential takes as long as
 ALONE = 1 << 19  # multiply-adds below which a second thread costs more than it brings
+SIGNED = {kinds.MOMENTS, kinds.MOMENTS_AT}
+MULTIPLIED = SIGNED | {kinds.GRADIENT, kinds.PRODUCT, kinds.INDICATORS, kinds.FIELD, kinds.ON_LINE}
 _NOTHING = np.empty(0)
 
 
-def softmax_pass(part: Part, W: Array, kind: int, floor: float = 0.0) -> tuple[float, Array, Array]:
-    """Loss at W and, by `kind`, its gradient, or ``X_plus.T (a P)`` and ``X_minus.T (a P)`` with P from `floor` up.
+def pass_over(part: Part, kind: int, W: Array, *fields: Array, number: float = 0.0) -> tuple[float, Array, Array]:
+    """Loss over the rows and what `kind` multiplies with X.T.
 
     Parameters
     ----------
     part : Part
-    W : array (p, m)
-        Its type is that of all arithmetic.
     kind : int
-        LOSS, GRADIENT or MOMENTS.
+        Of `kinds`.
+    W : array (p, k)
+        Its type is that of all arithmetic. Its values are not read by a kind from INDICATORS on.
+    *fields : arrays (n, k) or (n, 1)
+        At most two, the kind's A and B.
+    number : float
+        The kind's floor or step.
 
     Returns
     -------
     loss : float
-    G, H : arrays (p, m)
-        Empty where `kind` has none.
+    G, H : arrays (p, k)
+        ``X.T Z.T``; of a kind in SIGNED those of X's positive and negative parts. Empty where `kind` has none.
+
+    Raises
+    ------
+    ValueError
     """
-    check(part, W)
+    check(part, W, W.shape[1] if kind in (kinds.SCORES, kinds.FIELD) else part.m)
+    check_fields(part, 1 if kind in (kinds.MOMENTS_AT, kinds.LOG_SUM_EXP) else W.shape[1], *fields)
+    A, B = (*fields, *[np.empty((0, W.shape[1]), W.dtype)] * 2)[:2]
     work = _dense if isinstance(part.design, Dense) else _sparse
-    return work(part, W, kind, W.dtype.type(floor))
+    return work(part, W, kind, A, B, W.dtype.type(number))
 
 
-def _dense(part: Part, W: Array, kind: int, floor: Any) -> tuple[float, Array, Array]:
-    design, (p, m) = part.design, W.shape
+def line_pass(part: Part, t: float, XW: Array, XD: Array) -> tuple[float, float]:
+    """Loss at the scores ``XW + t XD`` (n, m) and its derivative in t."""
+    check_fields(part, part.m, XW, XD)
+    edges, step = chunks(part.n, ROWS, 0, most=32), XW.dtype.type(t)
+
+    def work(chunk: int) -> tuple[float, float]:
+        return kinds.line_pass(XW, XD, step, part.codes, part.weights, edges[chunk], edges[chunk + 1], ROWS)
+
+    losses, slopes = zip(*threads.run(work, len(edges) - 1, threads_for(EXPONENTIAL * XW.size)), strict=True)
+    return math.fsum(losses), math.fsum(slopes)
+
+
+def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> tuple[float, Array, Array]:
+    design, (p, k) = part.design, W.shape
     assert isinstance(design, Dense)
-    WT, X = np.ascontiguousarray(W.T), np.ascontiguousarray(design.X)
-    signed = kind == MOMENTS and not design.nonnegative
-    rows = block(m)
-    edges = chunks(part.n, rows, (2 if signed else 1) * p * m * W.itemsize)
-    G = np.zeros((len(edges) - 1, m if kind != LOSS else 0, p), W.dtype)
-    H = np.zeros((len(edges) - 1, m if signed else 0, p), W.dtype)
+    X, signed = np.ascontiguousarray(design.X), kind in SIGNED and not design.nonnegative
+    WT = np.ascontiguousarray(W.T) if kind < kinds.INDICATORS else np.empty((k, p), W.dtype)
+    rows = block(k)
+    edges = chunks(part.n, rows, (2 if signed else 1) * p * k * W.itemsize)
+    G = np.zeros((len(edges) - 1, k if kind in MULTIPLIED else 0, p), W.dtype)
+    H = np.zeros((len(edges) - 1, k if signed else 0, p), W.dtype)
     address = gemm_address(W.dtype)
     if X.dtype == W.dtype and design.centre is None and design.scale is None:
-        pass_over: Callable[..., float] = partial(dense.softmax_pass, kind, address, X)
+        go: Callable[..., float] = partial(dense.pass_over, kind, address, X)
     else:
-        centre, scale = conditions(design)
-        pass_over = partial(dense.converted_pass, kind, address, X, centre, scale)
+        go = partial(dense.converted_pass, kind, address, X, *conditions(design))
 
     def work(chunk: int) -> float:
-        first, last = edges[chunk], edges[chunk + 1]
-        return pass_over(WT, design.intercept, part.codes, part.weights, floor, first, last, rows, G[chunk], H[chunk])
+        ends = edges[chunk], edges[chunk + 1]
+        return go(WT, design.intercept, part.codes, part.weights, number, A, B, *ends, rows, G[chunk], H[chunk])
 
-    losses = threads.run(work, len(edges) - 1, _threads(part.n * p * m))
+    losses = threads.run(work, len(edges) - 1, threads_for(part.n * p * k))
     for chunk in range(1, len(edges) - 1):
         G[0] += G[chunk]
         H[0] += H[chunk]
-    B = H[0].T.copy() if signed else np.zeros_like(W) if kind == MOMENTS else _NOTHING
-    return math.fsum(losses), G[0].T.copy(), B
+    negative = H[0].T.copy() if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
+    return math.fsum(losses), G[0].T.copy(), negative
 
 
-def _sparse(part: Part, W: Array, kind: int, floor: Any) -> tuple[float, Array, Array]:
-    design, (p, m) = part.design, W.shape
+def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> tuple[float, Array, Array]:
+    design, (p, k) = part.design, W.shape
     assert isinstance(design, Csr)
     W, X = np.ascontiguousarray(W), design.X
-    signed = kind == MOMENTS and not design.nonnegative
-    G = np.zeros((p if kind != LOSS else 0, m), W.dtype)
-    H = np.zeros((p if signed else 0, m), W.dtype)
-    count, losses = _threads(X.nnz * m), []
-    for first, last, columns in design.column_blocks(max(MOST_ENTRIES // m, 1), kind != LOSS):
-        R = np.empty((last - first, m), W.dtype)
-        edges = [first + edge for edge in chunks(last - first, 64, 0, most=32)]
+    multiplied, signed = kind in MULTIPLIED, kind in SIGNED and not design.nonnegative
+    G = np.zeros((p if multiplied else 0, k), W.dtype)
+    H = np.zeros((p if signed else 0, k), W.dtype)
+    count, losses = threads_for(X.nnz * k), []
+    for first, last, columns in design.column_blocks(max(MOST_ENTRIES // max(k, 1), 1), multiplied):
         own = slice(first, last)
-
-        def row_work(chunk: int, first: int = first, own: slice = own, R: Array = R, edges: Any = edges) -> float:
-            start, end = edges[chunk] - first, edges[chunk + 1] - first
-            return float(
-                sparse.softmax_pass(
-                    kind, X.indptr[first:], X.indices, X.data, W, design.intercept, part.codes[own], part.weights[own],
-                    floor, start, end, 64, R,
-                )
+        if kind == kinds.FIELD:
+            R = A[own]
+        else:
+            R = np.empty((last - first if multiplied else 0, k), W.dtype)
+            edges = chunks(last - first, ROWS, 0, most=32)
+            go = partial(
+                sparse.pass_over, kind, X.indptr[first:], X.indices, X.data, W, design.intercept, part.codes[own],
+                part.weights[own], number, A[own], B[own],
             )  # fmt: skip
 
-        losses += threads.run(row_work, len(edges) - 1, count)
-        if kind == LOSS:
+            def row_work(chunk: int, go: Any = go, edges: Any = edges, R: Array = R) -> float:
+                return float(go(edges[chunk], edges[chunk + 1], ROWS, R))
+
+            losses += threads.run(row_work, len(edges) - 1, count)
+        if not multiplied:
             continue
         places = _balanced(columns.indptr, 32)
 
@@ -115,21 +140,34 @@ def _sparse(part: Part, W: Array, kind: int, floor: Any) -> tuple[float, Array, 
         threads.run(column_work, len(places) - 1, count)
         if design.intercept:
             G[-1] += R.sum(axis=0)
-    if kind == MOMENTS:
-        return math.fsum(losses), G, H if signed else np.zeros_like(W)
-    return math.fsum(losses), G, H
+    negative = H if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
+    return math.fsum(losses), G, negative
 
 
-def check(part: Part, W: Array) -> None:
-    """Refuse weights of another shape: compiled code would read beyond them.
+def check(part: Part, W: Array, k: int | None = None) -> None:
+    """Refuse weights that are not (p, k), k the classes by default: compiled code would read beyond them.
 
     Raises
     ------
     ValueError
     """
-    p = part.design.d + part.design.intercept
+    p, k = part.design.d + part.design.intercept, part.m if k is None else k
     if W.shape[0] != p:
         raise ValueError(f"W has {W.shape[0]} rows: one a column is expected, {p}")
+    if W.shape[1] != k:
+        raise ValueError(f"W has {W.shape[1]} columns: one a class is expected, {k}")
+
+
+def check_fields(part: Part, k: int, *fields: Array) -> None:
+    """Refuse fields that are not (n, k).
+
+    Raises
+    ------
+    ValueError
+    """
+    for field in fields:
+        if field.shape != (part.n, k):
+            raise ValueError(f"a field has shape {field.shape}: {(part.n, k)} is expected")
 
 
 def block(m: int) -> int:
@@ -158,5 +196,6 @@ def _balanced(indptr: NDArray[Any], count: int) -> list[int]:
     return [0, *sorted({int(edge) for edge in inner if 0 < edge < len(indptr) - 1}), len(indptr) - 1]
 
 
-def _threads(work: float) -> int:
+def threads_for(work: float) -> int:
+    """Threads for so many multiply-adds."""
     return 1 if work < ALONE else threads.count()

@@ -14,6 +14,8 @@ import numpy as np
 from pianobench.problems.kernels.compiled.exponential import exp, log1p
 from pianobench.problems.kernels.compiled.jit import compiled
 
+TILE = 8  # classes that are transposed at a time
+
 
 @compiled
 def exponentiate(Z: Any, rows: int, top: Any, largest: Any, rest: Any) -> None:
@@ -92,3 +94,103 @@ def scaled_and_floored(Z: Any, rows: int, weights: Any, floor: Any) -> None:
         for j in range(rows):
             p = Z[i, j]
             Z[i, j] = (floor if p < floor else p) * Z.dtype.type(weights[j])
+
+
+@compiled
+def exponentiate_at(Z: Any, at: int, rows: int, weights: Any, own: Any, lse: Any, rest: Any, losses: Any) -> float:
+    """Replace scores by exp(z - lse) of a kept lse (n, 1), which may lie below z; the loss's tangent there."""
+    m = Z.shape[0]
+    most = Z.dtype.type(130 if Z.itemsize == 4 else 1000)  # beyond it exp is infinite; far beyond, `exp` is wrong
+    for j in range(rows):
+        rest[j] = 0
+    for i in range(m):
+        for j in range(rows):
+            x = Z[i, j] - Z.dtype.type(lse[at + j, 0])
+            e = exp(most if x > most else x)
+            Z[i, j] = e
+            rest[j] += e
+    for j in range(rows):
+        value = weights[j] * np.float64(rest[j] - 1 + Z.dtype.type(lse[at + j, 0]) - own[j])
+        losses[j] = 0.0 if weights[j] == 0.0 else value
+    total = 0.0
+    for j in range(rows):
+        total += losses[j]
+    return total
+
+
+@compiled
+def log_sum_exp(at: int, rows: int, largest: Any, rest: Any, lse: Any) -> None:
+    """Into a field (n, 1)."""
+    for j in range(rows):
+        lse[at + j, 0] = np.float64(largest[j]) + log1p(rest[j])
+
+
+@compiled
+def curved(Z: Any, P: Any, rows: int, weights: Any, mean: Any) -> None:
+    """``a P (Z - sum_i P_i Z_i)``; `mean` (rows,) is scratch."""
+    m = Z.shape[0]
+    for j in range(rows):
+        mean[j] = 0
+    for i in range(m):
+        for j in range(rows):
+            mean[j] += P[i, j] * Z[i, j]
+    for i in range(m):
+        for j in range(rows):
+            Z[i, j] = (Z[i, j] - mean[j]) * P[i, j] * Z.dtype.type(weights[j])
+
+
+@compiled
+def indicators(Z: Any, rows: int, codes: Any, weights: Any) -> None:
+    """``a Y``."""
+    for i in range(Z.shape[0]):
+        for j in range(rows):
+            Z[i, j] = 0
+    for j in range(rows):
+        Z[codes[j], j] = weights[j]
+
+
+@compiled
+def inner(Z: Any, D: Any, rows: int, sums: Any) -> float:
+    """``sum(Z * D)`` in float64; `sums` (rows,) of float64 is scratch."""
+    for j in range(rows):
+        sums[j] = 0.0
+    for i in range(Z.shape[0]):
+        for j in range(rows):
+            sums[j] += np.float64(Z[i, j] * D[i, j])
+    total = 0.0
+    for j in range(rows):
+        total += sums[j]
+    return total
+
+
+@compiled
+def gather(field: Any, at: int, rows: int, Z: Any) -> None:
+    """Rows of a field (n, m), a few classes at a time, so that each line of the cache is used up while it is there."""
+    m = Z.shape[0]
+    for left in range(0, m, TILE):
+        right = min(left + TILE, m)
+        for j in range(rows):
+            for i in range(left, right):
+                Z[i, j] = field[at + j, i]
+
+
+@compiled
+def gather_on_line(A: Any, B: Any, t: Any, at: int, rows: int, Z: Any) -> None:
+    """`gather` of ``A + t B``."""
+    m = Z.shape[0]
+    for left in range(0, m, TILE):
+        right = min(left + TILE, m)
+        for j in range(rows):
+            for i in range(left, right):
+                Z[i, j] = A[at + j, i] + t * B[at + j, i]
+
+
+@compiled
+def scatter(Z: Any, at: int, rows: int, field: Any) -> None:
+    """Write a block into a field (n, m)."""
+    m = Z.shape[0]
+    for left in range(0, m, TILE):
+        right = min(left + TILE, m)
+        for j in range(rows):
+            for i in range(left, right):
+                field[at + j, i] = Z[i, j]

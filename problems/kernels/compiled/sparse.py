@@ -12,8 +12,7 @@ import numpy as np
 
 from pianobench.problems.kernels.compiled import rows as on_rows
 from pianobench.problems.kernels.compiled.jit import compiled
-
-LOSS, GRADIENT, MOMENTS = 0, 1, 2
+from pianobench.problems.kernels.compiled.kinds import INDICATORS, PRODUCT, transform
 
 
 @compiled
@@ -35,43 +34,34 @@ def scores(
 
 
 @compiled
-def softmax_pass(
-    kind: int, indptr: Any, indices: Any, data: Any, W: Any, intercept: bool, codes: Any, weights: Any, floor: Any,
-    first: int, last: int, block: int, R: Any,
+def pass_over(
+    kind: int, indptr: Any, indices: Any, data: Any, W: Any, intercept: bool, codes: Any, weights: Any, number: Any,
+    A: Any, B: Any, first: int, last: int, block: int, R: Any,
 ) -> float:  # fmt: skip
-    """Loss of the rows from `first` to `last`; R (n, m) gets what X.T is to be multiplied with.
+    """Loss of the rows from `first` to `last`, and what `kind` asks for.
 
     Parameters
     ----------
     kind : int
-        LOSS writes nothing; GRADIENT ``a (P - Y)``; MOMENTS ``a max(P, floor)``.
+        Of `kinds`: makes Z (m, block) of each block of rows.
     W : array (p, m)
+    A, B : arrays (n, k)
+        The kind's fields.
+    R : array (n, m)
+        Gets Z.T, which X.T is to be multiplied with; of no rows where that is not wanted.
     """
-    m = W.shape[1]
-    Z, scratch, losses, line = (
-        np.empty((m, block), W.dtype),
-        np.empty((5, block), W.dtype),
-        np.empty(block),
-        np.empty(m, W.dtype),
-    )
-    top, largest, rest, own, factor = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
+    m, dtype = W.shape[1], W.dtype
+    Z, other = np.empty((m, block), dtype), np.empty((m if kind == PRODUCT else 0, block), dtype)
+    scratch, losses, line = np.empty((5, block), dtype), np.empty(block), np.empty(m, dtype)
     total = 0.0
     for at in range(first, last, block):
-        count = min(block, last - at)
-        code, weight = codes[at : at + count], weights[at : at + count]
-        scores(indptr, indices, data, W, intercept, at, count, line, Z)
-        on_rows.own_scores(Z, count, code, own)
-        on_rows.exponentiate(Z, count, top, largest, rest)
-        total += on_rows.total_loss(count, weight, own, largest, rest, losses)
-        if kind == GRADIENT:
-            on_rows.residuals(Z, count, code, weight, top, rest, factor)
-        elif kind == MOMENTS:
-            on_rows.probabilities(Z, count, rest, factor)
-            on_rows.scaled_and_floored(Z, count, weight, floor)
-        if kind != LOSS:
-            for j in range(count):
-                for i in range(m):
-                    R[at + j, i] = Z[i, j]
+        rows = min(block, last - at)
+        if kind < INDICATORS:
+            scores(indptr, indices, data, W, intercept, at, rows, line, Z)
+        code, weight = codes[at : at + rows], weights[at : at + rows]
+        total += transform(kind, Z, other, at, rows, code, weight, number, A, B, scratch, losses)
+        if R.shape[0] > 0:
+            on_rows.scatter(Z, at, rows, R)
     return total
 
 
