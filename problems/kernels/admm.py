@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.softmax import losses, softmax
+from pianobench.problems.kernels import fields as on_fields
+from pianobench.problems.kernels.compiled import passes, splitting, threads
 from pianobench.problems.penalties import Array
+
+BLOCK = 32  # rows that take their Newton steps together
+NEWTON = 200  # multiply-adds that an entry's Newton steps take as long as
 
 
 def split_step(
@@ -33,62 +37,18 @@ def split_step(
     primal, dual, size_primal, size_dual : float
         Squared norms of ``X W - Z``, ``Z - Z_old``, Z and U.
     """
-    primal = dual = size_z = size_u = 0.0
-    for rows, block in part.blocks():
-        XW = block.design.dot(W)
-        V = XW + U[rows] * U.dtype.type(rescale)
-        new = prox_loss(block, V, Z[rows], rho, accuracy, most)
-        primal += _square(XW - new)
-        dual += _square(new - Z[rows])
-        Z[rows] = new
-        U[rows] = V - new
-        T[rows] = new - U[rows]
-        size_z += _square(new)
-        size_u += _square(U[rows])
+    on_fields.scores(part, W, T)
+    passes.check_fields(part, part.m, Z, U)
+    edges = passes.chunks(part.n, BLOCK, 0, most=64)
+    numbers = Z.dtype.type(rho), Z.dtype.type(rescale), accuracy, most
+
+    def work(chunk: int) -> tuple[float, float, float, float]:
+        ends = edges[chunk], edges[chunk + 1]
+        return splitting.split_pass(Z, U, T, part.codes, part.weights, *numbers, *ends, BLOCK)
+
+    sums = threads.run(work, len(edges) - 1, passes.threads_for(NEWTON * Z.size))
+    primal, dual, size_z, size_u = (math.fsum(each) for each in zip(*sums, strict=True))
     return primal, dual, size_z, size_u
 
 
 split_step.flops = 200.0  # type: ignore[attr-defined]  # about six damped Newton steps of 30 flops an entry
-
-
-def prox_loss(part: Part, V: Array, start: Array, rho: float, accuracy: float, most: int) -> Array:
-    """(n, m) minimisers z of ``a (lse(z) - z_y) + rho/2 |z - v|^2``, every row alone, by damped Newton from `start`.
-
-    The Hessian is diagonal minus rank one, ``diag(a p + rho) - a p p.T``: Sherman and Morrison's formula inverts it.
-    """
-    Z = start.astype(V.dtype)
-    a = part.weights.astype(V.dtype)[:, None]
-    weight = V.dtype.type(rho)  # in V's type, so that float32 stays float32
-
-    def objective(part: Part, a: Array, Z: Array, V: Array) -> tuple[Array, Array]:
-        S = softmax(Z)
-        return a[:, 0] * losses(part, Z, S) + 0.5 * weight * np.square(Z - V).sum(axis=1), S.P
-
-    active = np.arange(part.n)
-    for _ in range(most):
-        rows, a_r, Z_r, V_r = part.slice(active), a[active], Z[active], V[active]
-        h, P = objective(rows, a_r, Z_r, V_r)
-        g = a_r * (P - rows.one_hot(P.dtype)) + weight * (Z_r - V_r)
-        far = np.abs(g).max(axis=1) > accuracy * rho
-        if not far.any():
-            break
-        active = active[far]
-        a_r, Z_r, V_r, h, P, g = a_r[far], Z_r[far], V_r[far], h[far], P[far], g[far]
-        inverse = 1.0 / (a_r * P + weight)
-        ig, ip = inverse * g, inverse * P
-        step = ig + ip * (a_r * (P * ig).sum(axis=1, keepdims=True) / (1.0 - a_r * (P * ip).sum(axis=1, keepdims=True)))
-        slope = (g * step).sum(axis=1)
-        rows, t = part.slice(active), np.ones((active.size, 1), V.dtype)
-        noise = 8.0 * np.finfo(V.dtype).eps * np.abs(h)
-        for _ in range(30):  # Armijo, row by row
-            trial = Z_r - t * step
-            too_high = ~(objective(rows, a_r, trial, V_r)[0] <= h - 1e-4 * t[:, 0] * slope + noise)
-            if not too_high.any():
-                break
-            t[too_high] *= 0.5
-        Z[active] = trial
-    return np.asarray(Z)
-
-
-def _square(V: Array) -> float:
-    return float(np.vdot(V.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))

@@ -14,7 +14,7 @@ from pianobench.algorithms.admm_mlr import _diagonalise
 from pianobench.problems import L2, Problem
 from pianobench.problems.design import Dense
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.admm import prox_loss
+from pianobench.problems.kernels.admm import split_step
 
 
 @pytest.mark.parametrize("rho", [1e-6, 1e-2, 1.0, 1e4])
@@ -22,9 +22,12 @@ from pianobench.problems.kernels.admm import prox_loss
 def test_row_problem_against_scipy(rho: float, spread: float) -> None:
     rng, n, m = np.random.default_rng(0), 12, 4
     weights = rng.choice([0.0, 1e-3, 1.0, 5.0], size=n)
-    part = Part(Dense(np.zeros((n, 1)), False), rng.integers(0, m, n), weights, m)
     V = rng.normal(size=(n, m)) * spread
-    Z = prox_loss(part, V, np.zeros((n, m)), rho, 1e-12, 100)
+    part = Part(Dense(V, False), rng.integers(0, m, n), weights, m)
+    Z, U, T = np.zeros((3, n, m))
+    split_step(part, np.eye(m), rho, 1.0, 1e-12, 100, Z, U, T)
+    np.testing.assert_array_equal(U, V - Z)
+    np.testing.assert_array_equal(T, Z - U)
     for j in range(n):
 
         def h(z: np.ndarray, j: int = j) -> float:

@@ -60,7 +60,7 @@ def transform(
         return 0.0
     if kind == MOMENTS_AT:
         on_rows.own_scores(Z, rows, codes, own)
-        loss = on_rows.exponentiate_at(Z, at, rows, weights, own, A, rest, losses)
+        loss = on_rows.exponentiate_at(Z, at, rows, weights, own, A, largest, rest, losses)
         on_rows.scaled_and_floored(Z, rows, weights, number)
         return loss
     if kind == ON_LINE:

@@ -2,7 +2,7 @@
 
 The largest score of a sample is kept apart: its exponential is 1, and `rest` is the sum of the others. So neither the
 loss log(1 + rest) of a well classified sample nor its residual -rest/(1 + rest) is a difference of numbers near 1. Each
-function returns the block's loss; a sample of weight 0 counts as one left out, whatever its scores are.
+sum of losses is in float64; a sample of weight 0 counts there as one left out, whatever its scores are.
 """
 
 from __future__ import annotations
@@ -97,20 +97,26 @@ def scaled_and_floored(Z: Any, rows: int, weights: Any, floor: Any) -> None:
 
 
 @compiled
-def exponentiate_at(Z: Any, at: int, rows: int, weights: Any, own: Any, lse: Any, rest: Any, losses: Any) -> float:
-    """Replace scores by exp(z - lse) of a kept lse (n, 1), which may lie below z; the loss's tangent there."""
+def exponentiate_at(
+    Z: Any, at: int, rows: int, weights: Any, own: Any, lse: Any, kept: Any, rest: Any, losses: Any
+) -> float:
+    """Replace scores by exp(z - lse) of a kept lse (n, 1), which may lie below z; the loss's tangent there.
+
+    `kept` (rows,) becomes that lse, `rest` the sum of the exponentials.
+    """
     m = Z.shape[0]
     most = Z.dtype.type(130 if Z.itemsize == 4 else 1000)  # beyond it exp is infinite; far beyond, `exp` is wrong
     for j in range(rows):
+        kept[j] = lse[at + j, 0]
         rest[j] = 0
     for i in range(m):
         for j in range(rows):
-            x = Z[i, j] - Z.dtype.type(lse[at + j, 0])
+            x = Z[i, j] - kept[j]
             e = exp(most if x > most else x)
             Z[i, j] = e
             rest[j] += e
     for j in range(rows):
-        value = weights[j] * np.float64(rest[j] - 1 + Z.dtype.type(lse[at + j, 0]) - own[j])
+        value = weights[j] * np.float64(rest[j] - 1 + kept[j] - own[j])
         losses[j] = 0.0 if weights[j] == 0.0 else value
     total = 0.0
     for j in range(rows):
