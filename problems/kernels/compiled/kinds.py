@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from pianobench.problems.kernels.compiled import rows as on_rows
 from pianobench.problems.kernels.compiled.jit import compiled
 
@@ -79,22 +77,3 @@ def transform(
     elif kind == LOG_SUM_EXP:
         on_rows.log_sum_exp(at, rows, largest, rest, A)
     return loss
-
-
-@compiled
-def line_pass(
-    XW: Any, XD: Any, t: Any, codes: Any, weights: Any, first: int, last: int, block: int
-) -> tuple[float, float]:
-    """Loss of the rows from `first` to `last` at the scores ``XW + t XD``, and its derivative in t."""
-    m, dtype = XW.shape[1], XW.dtype
-    Z, D = np.empty((m, block), dtype), np.empty((m, block), dtype)
-    scratch, losses = np.empty((5, block), dtype), np.empty(block)
-    total = slope = 0.0
-    for at in range(first, last, block):
-        rows = min(block, last - at)
-        total += transform(
-            ON_LINE, Z, D, at, rows, codes[at : at + rows], weights[at : at + rows], t, XW, XD, scratch, losses
-        )
-        on_rows.gather(XD, at, rows, D)
-        slope += on_rows.inner(Z, D, rows, losses)
-    return total, slope

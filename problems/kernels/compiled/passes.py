@@ -7,7 +7,7 @@ Memory besides X, W and the result, in numbers of W's type: dense, chunks(n, ...
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pianobench.problems.design import Csr, Dense
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.compiled import dense, kinds, sparse, threads
+from pianobench.problems.kernels.compiled import dense, kinds, line, sparse, threads
 from pianobench.problems.kernels.compiled.blas import gemm_address
 from pianobench.problems.penalties import Array
 
@@ -69,10 +69,10 @@ def line_pass(part: Part, t: float, XW: Array, XD: Array) -> tuple[float, float]
     edges, step = chunks(part.n, ROWS, 0, most=32), XW.dtype.type(t)
 
     def work(chunk: int) -> tuple[float, float]:
-        return kinds.line_pass(XW, XD, step, part.codes, part.weights, edges[chunk], edges[chunk + 1], ROWS)
+        return line.line_pass(XW, XD, step, part.codes, part.weights, edges[chunk], edges[chunk + 1], ROWS)
 
     losses, slopes = zip(*threads.run(work, len(edges) - 1, threads_for(EXPONENTIAL * XW.size)), strict=True)
-    return math.fsum(losses), math.fsum(slopes)
+    return total(losses), total(slopes)
 
 
 def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> tuple[float, Array, Array]:
@@ -99,7 +99,7 @@ def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> 
         G[0] += G[chunk]
         H[0] += H[chunk]
     negative = H[0].T.copy() if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
-    return math.fsum(losses), G[0].T.copy(), negative
+    return total(losses), G[0].T.copy(), negative
 
 
 def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> tuple[float, Array, Array]:
@@ -109,13 +109,14 @@ def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) ->
     multiplied, signed = kind in MULTIPLIED, kind in SIGNED and not design.nonnegative
     G = np.zeros((p if multiplied else 0, k), W.dtype)
     H = np.zeros((p if signed else 0, k), W.dtype)
-    count, losses = threads_for(X.nnz * k), []
-    for first, last, columns in design.column_blocks(max(MOST_ENTRIES // max(k, 1), 1), multiplied):
+    count, losses, rows = threads_for(X.nnz * k), [], max(MOST_ENTRIES // max(k, 1), 1)
+    space = np.empty((min(rows, part.n) if multiplied and kind != kinds.FIELD else 0, k), W.dtype)
+    for first, last, columns in design.column_blocks(rows, multiplied):
         own = slice(first, last)
         if kind == kinds.FIELD:
             R = A[own]
         else:
-            R = np.empty((last - first if multiplied else 0, k), W.dtype)
+            R = space[: last - first]
             edges = chunks(last - first, ROWS, 0, most=32)
             go = partial(
                 sparse.pass_over, kind, X.indptr[first:], X.indices, X.data, W, design.intercept, part.codes[own],
@@ -141,7 +142,16 @@ def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) ->
         if design.intercept:
             G[-1] += R.sum(axis=0)
     negative = H if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
-    return math.fsum(losses), G, negative
+    return total(losses), G, negative
+
+
+def total(values: Iterable[float]) -> float:
+    """Exact sum; infinity or NaN where it or a value is none that float64 has."""
+    values = list(values)
+    try:
+        return math.fsum(values)
+    except (OverflowError, ValueError):  # of finite values, and of infinities of both signs
+        return float(np.sum(values))
 
 
 def check(part: Part, W: Array, k: int | None = None) -> None:
