@@ -58,8 +58,20 @@ SOLVERS: dict[str, Entry] = {
     entry.key: entry
     for entry in (
         Entry("piano", "PIANO", "JB20", "piano:Piano"),
+        Entry("piano-centred", "PIANO, centred", "JB20", "piano_centred:PianoCentred"),
+        Entry("irls", "IRLS", "JB20", "irls:Irls"),
+        Entry("bohning", "Böhning's method", "Böh92", "bohning:Bohning"),
+        Entry("newton-cg", "Newton-CG", "NW06", "newton_cg:NewtonCg"),
         Entry("lbfgs", "L-BFGS", "NW06", "lbfgs:Lbfgs"),
+        Entry("gd", "Gradient descent", "NW06", "gd:Gd"),
+        Entry("fista", "FISTA with restart", "BT09", "fista:Fista"),
         Entry("admm-mlr", "ADMM for MLR", "GY13", "admm_mlr:AdmmMlr"),
+        Entry("smlr", "SMLR", "Kri05", "smlr:Smlr"),
+        Entry("smlr-damped", "SMLR, damped", "Kri05", "smlr_damped:SmlrDamped"),
+        Entry("smlr-coloured", "SMLR, coloured", "Kri05", "smlr_coloured:SmlrColoured"),
+        Entry("flexa", "FLEXA", "FSS15", "flexa:Flexa"),
+        Entry("inexact-gj", "Inexact Gauss-Jacobi", "FSS15", "inexact_gj:InexactGj"),
+        Entry("gj-flexa", "GJ-FLEXA", "FSS15", "gj_flexa:GjFlexa"),
     )
 }
 
