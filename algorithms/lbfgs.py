@@ -55,7 +55,7 @@ class Lbfgs:
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> LbfgsState:
         f, G = problem.smooth(W0)
         none = np.zeros((0, *W0.shape), W0.dtype)
-        return LbfgsState(W=W0.copy(), f=f, G=G, pairs_s=none, pairs_y=none, gamma=_cauchy_length(problem, W0, G))
+        return LbfgsState(W=W0.copy(), f=f, G=G, pairs_s=none, pairs_y=none, gamma=cauchy_length(problem, W0, G))
 
     def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
         W, f, G = state.W, state.f, state.G
@@ -79,7 +79,7 @@ class Lbfgs:
         if not found:  # a memory spoilt by rounding: begin again with the gradient, W unchanged
             if not len(state.pairs_s):
                 raise Breakdown("no step along the gradient lowers F by more than its rounding error")
-            none, gamma = state.pairs_s[:0], _cauchy_length(problem, W, G)
+            none, gamma = state.pairs_s[:0], cauchy_length(problem, W, G)
             return replace(state, rejected=state.rejected + 1, pairs_s=none, pairs_y=none, gamma=gamma)
         W_new, f_new, G_new = trial
         s, y, gamma = W_new - W, G_new - G, state.gamma
@@ -111,8 +111,8 @@ def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:
     return -q
 
 
-def _cauchy_length(problem: Problem, W: Array, G: Array) -> float:
-    """``G.G / G.HG``: the exact step along -G of the quadratic model, right at any scale of X."""
+def cauchy_length(problem: Problem, W: Array, G: Array) -> float:
+    """``G.G / G.HG`` at W with gradient G (p, m): the step along -G to the quadratic model's minimum."""
     size = np.sqrt(_dot(G, G))
     U = G / G.dtype.type(size or 1.0)  # or the products overflow where the steps do not
     bent = _dot(U, problem.curvature(W) @ U)

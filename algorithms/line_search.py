@@ -1,4 +1,4 @@
-"""A step length that satisfies the strong Wolfe conditions [NW06, section 3.5] for a convex function."""
+"""Step lengths for a convex function: strong Wolfe conditions [NW06, section 3.5], backtracking [NW06, section 3.1]."""
 
 from __future__ import annotations
 
@@ -49,6 +49,31 @@ def strong_wolfe(
         else:
             return t
         t = _between(low, high) if high else _beyond(low, slope0)
+    return None
+
+
+def armijo(
+    phi: Callable[[float], tuple[float, float]],
+    f0: float,
+    slope0: float,
+    t: float,
+    *,
+    sufficient: float = 1e-4,
+    noise: float = 0.0,
+    most: int = 60,
+) -> float | None:
+    """Step length of backtracking [NW06, algorithm 3.1]: t, halved until f falls sufficiently; None if it never does.
+
+    Parameters
+    ----------
+    phi, f0, slope0, t, sufficient, noise
+        As for `strong_wolfe`.
+    """
+    for _ in range(most):
+        f, slope = phi(t)
+        if f <= f0 + sufficient * t * slope0 or (f <= f0 + noise and slope <= (2.0 * sufficient - 1.0) * slope0):
+            return t
+        t *= 0.5
     return None
 
 

@@ -1,0 +1,107 @@
+"""Truncated Newton, or line search Newton-CG [NW06, algorithm 7.1].
+
+Minimises a smooth F(W): no penalty or l2. Monotone; superlinear rate. The Hessian is multiplied by and never formed:
+
+(1) H D = -G by conjugate gradients from 0, until |H D + G| <= eta |G|
+(2) eta = min(forcing, sqrt(|G| / |G_0|))
+(3) W <- W + t D,  t = 1 halved until F falls by c t G.D
+
+Where H is singular (no penalty) the conjugate gradients stay in its range, in which G lies.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from pianobench.algorithms.contract import State
+from pianobench.algorithms.line_search import armijo
+from pianobench.problems import Problem
+from pianobench.problems.oracles import Curvature
+from pianobench.problems.penalties import Array
+
+
+@dataclass(kw_only=True)
+class NewtonCgState(State):
+    """State of truncated Newton."""
+
+    f: float  # F at W
+    G: Array  # (p, m) its gradient
+    size: float  # |G_0|
+    products: int = 0  # Hessian products so far
+
+
+@dataclass(frozen=True)
+class NewtonCg:
+    """Newton-CG.
+
+    Parameters
+    ----------
+    forcing : float
+        Largest eta.
+    inner_steps : int
+        Conjugate gradient steps at most.
+    sufficient : float
+        c: share of the decrease promised by the slope that a step must bring.
+    """
+
+    forcing: float = 0.5
+    inner_steps: int = 250
+    sufficient: float = 1e-4
+
+    penalties: ClassVar[frozenset[str]] = frozenset({"none", "l2"})
+    needs: ClassVar[frozenset[str]] = frozenset({"curvature", "line"})
+    monotone: ClassVar[bool] = True
+    step_is: ClassVar[str] = "one Newton step by conjugate gradients with its line search"
+
+    def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
+        return (3 * n * m + 8 * p * m) * itemsize
+
+    def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> NewtonCgState:
+        f, G = problem.smooth(W0)
+        return NewtonCgState(W=W0.copy(), f=f, G=G, size=_norm(G))
+
+    def step(self, problem: Problem, state: NewtonCgState) -> NewtonCgState:
+        W, f, G = state.W, state.f, state.G
+        # departs: the book has sqrt(|G|), which depends on the units of F
+        eta = min(self.forcing, math.sqrt(_norm(G) / (state.size or 1.0)))  # (2)
+        D, products = conjugate_gradients(problem.curvature(W), G, eta, self.inner_steps)  # (1)
+        line, slope = problem.line(W, D), _dot(G, D)
+        noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
+        t = armijo(line, f, slope, 1.0, sufficient=self.sufficient, noise=noise) if slope < 0.0 else None
+        products += state.products
+        if t is None:  # F has no digits left to fall by
+            return replace(state, rejected=state.rejected + 1, products=products)
+        f, G = line.smooth(t)
+        return replace(state, W=line.take(t), f=f, G=G, products=products)  # (3)
+
+
+def conjugate_gradients(H: Curvature, G: Array, eta: float, most: int) -> tuple[Array, int]:
+    """D (p, m) with ``|H D + G| <= eta |G|`` or after `most` products, and their number [NW06, algorithm 5.2]."""
+    D, R, V = np.zeros_like(G), G, -G
+    rr = _dot(R, R)
+    enough = eta * math.sqrt(rr)
+    for products in range(most):
+        if math.sqrt(rr) <= enough:
+            return D, products
+        HV = H @ V
+        bent = _dot(V, HV)
+        if not 0.0 < bent < math.inf:  # flat to rounding: what there is so far descends
+            return D, products + 1
+        alpha = rr / bent
+        D = D + G.dtype.type(alpha) * V
+        R = R + G.dtype.type(alpha) * HV
+        rr, before = _dot(R, R), rr
+        V = G.dtype.type(rr / before) * V - R
+    return D, most
+
+
+def _dot(U: Array, V: Array) -> float:
+    return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))
+
+
+def _norm(U: Array) -> float:
+    return math.sqrt(_dot(U, U))
