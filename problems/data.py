@@ -52,7 +52,7 @@ def _design(X: Any, intercept: bool) -> Design:
             row, column = np.argwhere(~np.isfinite(block))[0]
             raise ValueError(_not_finite(block[row, column], rows.start + row, column))
         nonnegative = nonnegative and bool((block >= 0).all())
-    return Dense(V, intercept, nonnegative)
+    return Dense(np.ascontiguousarray(V), intercept, nonnegative)  # else every pass would copy it
 
 
 def _sparse(X: Any, intercept: bool) -> Csr:

@@ -22,13 +22,18 @@ def loss(X, y, a, W) -> np.longdouble:  # type: ignore[no-untyped-def]
 
 def gradient(X, y, a, W):  # type: ignore[no-untyped-def]
     """Gradient of `loss` (p, m), in long double."""
-    Z = _scores(X, W)
-    P = np.exp(Z - Z.max(axis=1, keepdims=True))
-    P /= P.sum(axis=1, keepdims=True)
+    P = probabilities(X, W)
     P[np.arange(len(y)), y] = 0
     P[np.arange(len(y)), y] = -P.sum(axis=1)  # P - 1 without its cancellation
     R = np.asarray(a, np.longdouble)[:, None] * P
-    return _matrix(X, W).T @ R
+    return matrix(X, W).T @ R
+
+
+def probabilities(X, W):  # type: ignore[no-untyped-def]
+    """Softmax of X W (n, m), in long double."""
+    Z = _scores(X, W)
+    P = np.exp(Z - Z.max(axis=1, keepdims=True))
+    return P / P.sum(axis=1, keepdims=True)
 
 
 def objective(X, y, a, coef, b, penalty: Penalty | None) -> float:  # type: ignore[no-untyped-def]
@@ -97,10 +102,11 @@ def minimum(X, y, a, m, l1=0.0, l2=0.0, intercept=False) -> tuple[float, np.ndar
     return best, W
 
 
-def _matrix(X, W):  # type: ignore[no-untyped-def]
+def matrix(X, W):  # type: ignore[no-untyped-def]
+    """X (n, p) in long double, with a column of ones where W has a row more."""
     V = np.asarray(X.toarray() if sp.issparse(X) else X, np.longdouble)
     return np.hstack([V, np.ones((V.shape[0], 1), np.longdouble)]) if W.shape[0] > V.shape[1] else V
 
 
 def _scores(X, W):  # type: ignore[no-untyped-def]
-    return _matrix(X, W) @ np.asarray(W, np.longdouble)
+    return matrix(X, W) @ np.asarray(W, np.longdouble)

@@ -82,20 +82,18 @@ def _workers() -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max(count(), _cores()), thread_name_prefix="pianobench")
+            _pool = ThreadPoolExecutor(max(count(), _cores()), "pianobench", initializer=_alone)
         return _pool
 
 
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     global _at_work
-    libraries = _blas()
+    shared, own = _blas()
+    before = _set(own, [1] * len(own))
     with _lock:
         if _at_work == 0:
-            _blas_before[:] = [library.get_num_threads() for library in libraries]
-            for library, before in zip(libraries, _blas_before, strict=True):
-                if before != 1:
-                    library.set_num_threads(1)
+            _blas_before[:] = _set(shared, [1] * len(shared))
         _at_work += 1
     try:
         yield
@@ -103,18 +101,35 @@ def _one_blas_thread() -> Iterator[None]:
         with _lock:
             _at_work -= 1
             if _at_work == 0:
-                for library, before in zip(libraries, _blas_before, strict=True):
-                    if before != 1:
-                        library.set_num_threads(before)
+                _set(shared, _blas_before)
+        _set(own, before)
+
+
+def _set(libraries: list[Any], counts: list[int]) -> list[int]:
+    """Give each library so many threads; returns how many they had."""
+    before = [library.get_num_threads() for library in libraries]
+    for library, had, wanted in zip(libraries, before, counts, strict=True):
+        if had != wanted:
+            # Newer versions of threadpoolctl obey, without a word, only the thread that has first set OpenBLAS.
+            getattr(library, "_real_set_num_threads", library.set_num_threads)(wanted)
+    return before
+
+
+def _alone() -> None:
+    own = _blas()[1]
+    _set(own, [1] * len(own))
 
 
 @cache
-def _blas() -> list[Any]:
-    """Handles of the BLAS that SciPy has loaded, and of others in this process."""
+def _blas() -> tuple[list[Any], list[Any]]:
+    """Handles of the BLAS that SciPy has loaded, and of others in this process: those with one number of threads for
+    the process, and those on OpenMP, which has one for each thread that calls."""
     import scipy.linalg.cython_blas  # noqa: F401  (loads it)
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-    return [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+    found = [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
+    by_thread = [getattr(one, "threading_layer", None) == "openmp" for one in found]
+    return tuple([one for one, own in zip(found, by_thread, strict=True) if own is kind] for kind in (False, True))
 
 
 @cache
