@@ -58,7 +58,8 @@ class Claim:
         """Hash of all that decides its verdict: rule, grids and what the words of the rule mean."""
         rule = [{f.name: getattr(ask, f.name) for f in fields(ask)} for ask in self.rule]
         grids = {name: experiments()[name].table for name in self.experiments}
-        meaning = {ask.of: probes().get(ask.of) for ask in self.rule}
+        known = quantities(probes())
+        meaning = {ask.of: known[ask.of] for ask in self.rule}
         parts = [rule, grids, meaning, self.universal, self.refutable, self.not_here]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_plain).encode()).hexdigest()
 

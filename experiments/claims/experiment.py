@@ -21,7 +21,8 @@ _OF_A_PROBLEM = ("datasets", "generated", "penalty", "lam", "lam_factor", "condi
 class Experiment:
     """One table of ``experiments.toml``.
 
-    `probes` are the quantities that it measures beside runs to a gap; `table` is all that is written of it.
+    `probes` are the quantities that it measures beside runs to a gap; `table` is all that is written of it, with what
+    a shipped configuration says where it is one.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Experiment:
             title=self.title,
             tier=tier,  # type: ignore[arg-type]
             evidence=self.evidence,  # type: ignore[arg-type]
-            seeds=self._seeds(tier),
+            seeds=self.seeds(tier),
             threads=self._threads(tier),
             repeats=self._repeats(tier),
             budget=Budget(seconds=self.seconds(tier), **budget),
@@ -75,7 +76,11 @@ class Experiment:
 
     def runs(self, tier: str) -> int:
         """Runs of one arm in one cell of the grid."""
-        return len(self._seeds(tier)) * self._repeats(tier)
+        return len(self.seeds(tier)) * self._repeats(tier)
+
+    def seeds(self, tier: str) -> tuple[int, ...]:
+        """Seeds of each arm in each cell."""
+        return self._shipped.seeds if "config" in self.table else tuple(self.table[tier].get("seeds", (0,)))
 
     def arms(self) -> tuple[str, ...]:
         """Solvers and probes."""
@@ -91,7 +96,7 @@ class Experiment:
                     for threads in self._threads(tier):
                         yield Unit(
                             experiment=self.name, dataset=dataset, problem=problem, threads=threads,
-                            evidence=self.evidence, penalty=grid.penalty, n=n, d=d, m=m,
+                            evidence=self.evidence, penalty=grid.penalty, n=n, d=d, m=m, runs=self.runs(tier),
                         )  # fmt: skip
 
     @property
@@ -115,9 +120,6 @@ class Experiment:
     def _threads(self, tier: str) -> tuple[int, ...]:
         return self._shipped.threads if "config" in self.table else tuple(self.table[tier].get("threads", (1,)))
 
-    def _seeds(self, tier: str) -> tuple[int, ...]:
-        return self._shipped.seeds if "config" in self.table else tuple(self.table[tier].get("seeds", (0,)))
-
     def _repeats(self, tier: str) -> int:
         return self._shipped.repeats if "config" in self.table else int(self.table[tier].get("repeats", 1))
 
@@ -130,6 +132,8 @@ def _file() -> dict[str, Any]:
 @cache
 def experiments() -> dict[str, Experiment]:
     """All experiments by name, in the order of the file."""
+    from pianobench.experiments import config
+
     return {
         name: Experiment(
             name,
@@ -137,7 +141,7 @@ def experiments() -> dict[str, Experiment]:
             table.get("evidence", "real"),
             tuple(table.get("solvers", ())),
             tuple(table.get("probes", ())),
-            table,
+            table | ({"text": config.locate(table["config"]).read_text("utf-8")} if "config" in table else {}),
         )
         for name, table in _file().items()
         if name != "meaning"

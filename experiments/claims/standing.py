@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pianobench.experiments.claims import history
 from pianobench.experiments.claims.claim import Claim
@@ -11,6 +12,9 @@ from pianobench.experiments.claims.experiment import experiments, probes
 from pianobench.results.schema import CURVES, PROBES, ROWS, frame
 from pianobench.results.store import Store, Tables, load
 from pianobench.results.verdicts import Evidence, Verdict, judge, quantities
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,56 @@ def evidence(store: Store, tier: str) -> Evidence:
 
 
 def gathered(runs: Iterable[Tables], tier: str) -> Evidence:
-    """Tables of runs, oldest first, as one: of each cell the rows of the newest."""
+    """Tables of runs as one, in so far as they are of the written grid and can be compared.
+
+    Of each cell and repeat the newest counts, if its seed and cap are those of the grid. A cell is of one machine, one
+    state of its data and one tolerance, those of its newest row; the repeats of an arm are of one state of the code.
+    """
     import pandas as pd
 
-    found = list(runs)
-    schemas = {"rows": ROWS, "curves": CURVES, "probes": PROBES}
-    rows, curves, probed = (
-        pd.concat([frame([], schema), *(table for one in found if len(table := getattr(one, name)))])
-        for name, schema in schemas.items()
+    found = sorted(runs, key=lambda one: str(one.manifest.get("started_at", "")))
+    tables = {
+        name: pd.concat(
+            [frame([], schema).assign(run=0)]
+            + [_of_run(i, table) for i, one in enumerate(found) if len(table := getattr(one, name))]
+        )
+        for name, schema in (("rows", ROWS), ("curves", CURVES), ("probes", PROBES))
+    }
+    rows, probed = (table[table["tier"] == tier] for table in (tables["rows"], tables["probes"]))
+    planned = {one.name: one for one in experiments().values() if tier in one.tiers}
+    wanted = [
+        name in planned and cap == planned[name].seconds(tier) and seed in planned[name].seeds(tier)
+        for name, cap, seed in zip(rows["experiment"], rows["max_seconds"], rows["seed"], strict=True)
+    ]
+    rows = _alike(
+        rows[pd.array(wanted, dtype=bool)].drop_duplicates(["experiment", "label"], keep="last"),
+        ["machine", "data_checksum", "tolerance"],
+        ["solver", "params"],
     )
-    rows = rows[rows["tier"] == tier].drop_duplicates(["experiment", "label"], keep="last")
-    curves = curves[curves["key"].isin(rows["key"])].drop_duplicates(["key", "step", "seconds"])
-    places = ["experiment", "dataset", "problem", "threads_asked", "quantity", "arm", "x", "seed", "repeat"]
-    return Evidence(rows, curves, probed[probed["tier"] == tier].drop_duplicates(places, keep="last"))
+    probed = _alike(
+        probed.drop_duplicates([*_CELL, "quantity", "arm", "axis", "x", "seed", "repeat"], keep="last"),
+        ["machine"],
+        ["quantity", "arm"],
+    )
+    return Evidence(rows, tables["curves"][tables["curves"]["key"].isin(rows["key"])], probed)
+
+
+_CELL = ["experiment", "dataset", "problem", "threads_asked"]
+
+
+def _of_run(number: int, table: pd.DataFrame) -> pd.DataFrame:
+    """With its number; two runs may have measured the same key, and their curves must not be mixed."""
+    return table.assign(run=number, **({"key": table["key"] + f"@{number}"} if "key" in table else {}))
+
+
+def _alike(table: pd.DataFrame, of_cell: list[str], of_arm: list[str]) -> pd.DataFrame:
+    """Rows that may stand beside the newest one of their cell, and beside those of their arm's newest run.
+
+    Those of an earlier run count where that one has rows of the same commit; changes since a commit have no name.
+    """
+    newest = table.drop_duplicates(_CELL, keep="last")[[*_CELL, *of_cell]]
+    table, arm = table.merge(newest, on=[*_CELL, *of_cell]), [*_CELL, *of_arm]
+    last = table["run"] == table.groupby(arm, dropna=False)["run"].transform("max")
+    commits = table.loc[last, [*arm, "commit"]].drop_duplicates()
+    nameless = table["commit"].fillna("+").str.endswith("+")
+    return table[last | ~nameless].merge(commits, on=[*arm, "commit"])

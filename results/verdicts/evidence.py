@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pianobench.results.judging import Times
-from pianobench.results.ranking import OUT_OF_TIME
+from pianobench.results.ranking import LOOSE, OUT_OF_TIME
+from pianobench.results.schema import FAILED
 from pianobench.results.verdicts.rule import Ask, Quantity
 
 AXES = ("n", "d", "m", "dm", "threads")
@@ -33,6 +33,8 @@ class Unit:
     penalty : str
     n, d, m : int
         Sizes of the data.
+    runs : int
+        Runs of each arm that are planned: seeds times repeats. With fewer nothing is said.
     """
 
     experiment: str
@@ -44,6 +46,7 @@ class Unit:
     n: int = field(compare=False)
     d: int = field(compare=False)
     m: int = field(compare=False)
+    runs: int = field(default=1, compare=False)
 
     def others(self, axis: str) -> tuple[object, ...]:
         """What is held while one goes along an axis: cells that agree in it lie on one line."""
@@ -58,12 +61,24 @@ class Unit:
 class Sample:
     """What one arm measured in one cell: its runs, and where the cell lies on each axis.
 
-    `oldest` is the UTC time of the first of its measurements.
+    `oldest` is the UTC time of the first of its measurements, `runs` are seed and repeat of each.
     """
 
     times: Times
     axes: dict[str, float]
     oldest: str
+    runs: tuple[tuple[Any, Any], ...]
+
+    def paired(self, other: Sample) -> tuple[Times, Times]:
+        """The times of both in the runs that both have made, in one order."""
+        known = dict(zip(other.runs, zip(other.times.reached, other.times.least, strict=True), strict=True))
+        pairs = [
+            (reached, least, *known[run])
+            for run, reached, least in zip(self.runs, self.times.reached, self.times.least, strict=True)
+            if run in known
+        ]
+        a, b, c, d = zip(*pairs, strict=True) if pairs else ((), (), (), ())
+        return Times(a, b), Times(c, d)
 
 
 Samples: TypeAlias = dict[tuple[Unit, str], Sample]
@@ -96,15 +111,13 @@ class Evidence:
         wanted = [_Arm(arm) for arm in {ask.arm, *(arm for rival in ask.against for arm in rival.arms)}]
         found: dict[tuple[Unit, str], list[tuple[dict[str, Any], float, float]]] = {}
         for row in self.probes if is_probe else self.rows:
-            if (
-                row["experiment"] not in ask.within
-                or (ask.penalties and row["penalty"] not in ask.penalties)
-                or (is_probe and row["quantity"] != ask.of)
+            if not ask.about(row["experiment"], row["penalty"], row["problem"]) or (
+                is_probe and row["quantity"] != ask.of
             ):
                 continue
             for arm in wanted:
                 if arm.made(row):
-                    reached, least = _number(ask.of, quantity, gap, row, self.curves.get(str(row.get("key"))))
+                    reached, least = _number(ask, quantity, gap, row, self.curves.get(str(row.get("key"))))
                     if not math.isnan(reached):
                         found.setdefault((_unit(row), arm.name), []).append((row, reached, least))
         return {
@@ -112,6 +125,7 @@ class Evidence:
                 Times(tuple(reached for _, reached, _ in runs), tuple(least for _, _, least in runs)),
                 _axes(runs[0][0]),
                 min(str(row["measured_at"]) for row, _, _ in runs),
+                tuple((row["seed"], row["repeat"]) for row, _, _ in runs),
             )
             for place, runs in found.items()
         }
@@ -125,12 +139,6 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _unit(row: dict[str, Any]) -> Unit:
     names = ("experiment", "dataset", "problem", "evidence", "penalty", "n", "d", "m")
     return Unit(threads=row["threads_asked"], **{name: row[name] for name in names})
-
-
-def best(found: Samples, unit: Unit, arms: Sequence[str]) -> Sample | None:
-    """The sample with the smallest median: a rival at its best in this cell. None unless all of its forms were run."""
-    there = [found[unit, arm] for arm in arms if (unit, arm) in found]
-    return min(there, key=lambda sample: sample.times.median) if len(there) == len(arms) else None
 
 
 class _Arm:
@@ -149,34 +157,48 @@ class _Arm:
         if row["solver"] != self._key:
             return False
         params = json.loads(row["params"])
-        return bool(params == self._params or (self._params and self._params.items() <= params.items()))
+        return bool(params == self._params)
 
 
 def _number(
-    name: str, quantity: Quantity, gap: float | None, row: dict[str, Any], curve: Curve | None
+    ask: Ask, quantity: Quantity, gap: float | None, row: dict[str, Any], curve: Curve | None
 ) -> tuple[float, float]:
-    """A run's number, inf where it did not reach the gap, and what it is at the least."""
+    """A run's number, inf where it did not reach the gap, and what it is at the least; nan if it says nothing."""
     if quantity.kind == "probe":
-        return (float(row["value"]),) * 2
+        return (_float(row["value"]),) * 2
     if quantity.kind == "at the end":
-        value = _at_the_end(name, row, curve)
+        value = _at_the_end(ask.of, row, curve)
         return value, value
-    column = {"gradient equivalents": "gradient_equivalents", "steps": "step"}.get(name, "seconds")
-    extra = float(row["warmup_seconds"] or 0) if name == "seconds with compile" else 0.0
+    column = {"gradient equivalents": "gradient_equivalents", "steps": "step"}.get(ask.of, "seconds")
+    extra = _float(row["warmup_seconds"]) if ask.of == "seconds with compile" else 0.0
     there = np.flatnonzero(curve["gap"] <= (gap or 0.0)) if curve is not None else np.array([], int)
     if curve is not None and there.size:
         value = float(curve[column][there[0]]) + extra
         return value, value
-    if row["status"] not in OUT_OF_TIME:
-        return (math.nan, math.nan) if row["status"] in _NO_WORD else (math.inf, math.inf)
+    if _says_nothing(ask, row):
+        return math.nan, math.nan
+    if row["status"] not in OUT_OF_TIME | {"converged"}:  # which is out of time if it had a looser gap to reach
+        return math.inf, math.inf
     used = float(np.nanmax(curve[column], initial=0.0)) if curve is not None else 0.0
-    if column == "seconds" and row["status"] == "timeout":
-        used = max(used, float(row["max_seconds"]))
+    if column == "seconds":
+        # Not what it was allowed: one that was killed may have spent its time on certificates, off its clock.
+        used = float(np.nanmax([used, _float(row["seconds"])]))
     return math.inf, used + extra
 
 
-# Endings that say nothing about the method: such a run is as if it had not been made.
-_NO_WORD = frozenset({"interrupted", "lost", "error"})
+def _says_nothing(ask: Ask, row: dict[str, Any]) -> bool:
+    """Whether that a run missed the gap is no word on its method: the run is as if it had not been made.
+
+    It failed for a reason of its own, the problem has no solution, no bound was found that could certify a gap, or the
+    problem is of a kind that the method refuses, which makes it neither slow nor divergent.
+    """
+    status = row["status"]
+    return bool(
+        status in FAILED
+        or status == "no-minimiser"
+        or (status == "stalled" and row["certificate"] == "zero")
+        or (status == "skipped" and ask.reached is not False)
+    )
 
 
 def _at_the_end(name: str, row: dict[str, Any], curve: Curve | None) -> float:
@@ -187,6 +209,9 @@ def _at_the_end(name: str, row: dict[str, Any], curve: Curve | None) -> float:
     if name == "gradient equivalents per step":
         return _ratio(row["gradient_equivalents"], row["steps"])
     if name == "non-zero share":
+        # Far from the optimum it is that of the start, or of nothing in particular.
+        if not (row["status"] == "stationary" or _float(row["gap"]) <= LOOSE):
+            return math.nan
         return _ratio(row["nnz"], _float(row["d"]) * _float(row["m"]))
     return _float(row[{"steps taken": "steps"}.get(name, name.replace(" ", "_"))])
 
@@ -195,6 +220,8 @@ def _rise(curve: Curve | None) -> float:
     if curve is None or curve["objective"].size < 2:
         return math.nan
     values = curve["objective"]
+    if not np.isfinite(values).all():  # it diverged
+        return math.inf
     return float(max(0.0, np.diff(values).max()) / abs(values[0]))
 
 
@@ -210,6 +237,6 @@ def _ratio(top: Any, bottom: Any) -> float:
 def _axes(row: dict[str, Any]) -> dict[str, float]:
     axes = {name: _float(row[name]) for name in ("n", "d", "m")}
     axes |= {"dm": axes["d"] * axes["m"], "threads": float(row["threads_asked"])}
-    if row.get("axis"):
+    if pd.notna(row.get("axis")):
         axes[row["axis"]] = float(row["x"])
     return axes

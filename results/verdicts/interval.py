@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,9 @@ from pianobench.results.verdicts.rule import Ask
 FLOOR = 0.01
 """No time is known to better than this, relatively: clocks have errors that repeats do not show."""
 LEAST_POINTS = 4
-"""Places on an axis that a slope needs; a trend needs `LEAST_PAIRS` of them."""
-LEAST_PAIRS = 5
+"""Places on an axis that a slope or a trend needs."""
+LEAST_CELLS = 10
+"""Cells that a trend needs: the error of Kendall's tau is that of many."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,31 @@ def of_pair(ask: Ask, noisy: bool, mine: Times, other: Times | None) -> Interval
     """Interval of a value, ratio or difference in one cell."""
     if ask.statistic == "value" or other is None:
         return _noisy(mine.drawn, mine.drawn, mine, mine) if noisy and ask.reached is None else _exact(mine)
+    if ask.statistic == "difference":
+        return _spread([a - b for a, b in zip(mine.reached, other.reached, strict=True)])
     if noisy and min(len(mine.reached), len(other.reached)) < REPEATS_TO_JUDGE:
         return UNKNOWN
-    if ask.statistic == "difference":
-        if noisy:
-            return _noisy(mine.drawn - other.drawn, mine.drawn - other.drawn, mine, other)
-        return _spread([a - b for a, b in zip(mine.reached, other.reached, strict=False)], len(mine.reached))
     if not noisy:
         low, high = _over(min(other.least), max(mine.reached)), _over(max(other.reached), min(mine.least))
         return UNKNOWN if math.isnan(low) or math.isnan(high) else Interval(low, high, low)
     with np.errstate(divide="ignore", invalid="ignore"):
         least, most = other.least_drawn / mine.drawn, other.drawn / mine.least_drawn
     return _noisy(least, most, mine, other)
+
+
+def hardest(ask: Ask, found: Sequence[Interval]) -> Interval:
+    """Of the intervals against the forms of a rival, what holds against its best, whichever of them that is."""
+    if len(found) == 1:
+        return found[0]
+    bound = ask.above if ask.above is not None else ask.below
+    assert bound is not None
+    choose = min if ask.above is not None else max
+    low, high = choose(one.low for one in found), choose(one.high for one in found)
+    if ask.hits(low, high):  # against all of them, so the least certain one counts
+        decides = max(found, key=lambda one: one.p(bound))
+    else:
+        decides = choose(found, key=lambda one: one.high if ask.above is not None else one.low)
+    return replace(decides, low=low, high=high)
 
 
 def _exact(mine: Times) -> Interval:
@@ -81,14 +95,20 @@ def _noisy(least: NDArray[np.float64], most: NDArray[np.float64], mine: Times, o
         return UNKNOWN
     low = float(np.quantile(np.where(np.isnan(least), 0.0, least), 0.025, method="inverted_cdf"))
     high = float(np.quantile(np.where(np.isnan(most), np.inf, most), 0.975, method="inverted_cdf"))
-    finite = np.log(least[np.isfinite(least) & (least > 0)])
-    if finite.size < least.size / 2:
+    # Where one side is endless, the other one is what could be chance.
+    finite = next((logs for side in (least, most) if (logs := _logs(side)).size >= side.size / 2), None)
+    if finite is None:
         return Interval(low, high, math.inf if low > 0 else 0.0, FLOOR, runs - 1, logarithmic=True)
     error = float(math.hypot(finite.std(), FLOOR))
     return Interval(low, high, float(np.exp(np.median(finite))), error, runs - 1, logarithmic=True)
 
 
-def _spread(values: Sequence[float], runs: int) -> Interval:
+def _logs(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.log(values[np.isfinite(values) & (values > 0)])
+    return found
+
+
+def _spread(values: Sequence[float]) -> Interval:
     """Of differences between seeds: Student's interval of their mean; a single one is exact."""
     found = np.asarray(values, np.float64)
     if not np.isfinite(found).all() or found.size == 0:
@@ -98,24 +118,23 @@ def _spread(values: Sequence[float], runs: int) -> Interval:
     from scipy.stats import t
 
     error = float(found.std(ddof=1) / math.sqrt(found.size))
-    half = float(t.ppf(0.975, runs - 1)) * error
+    half = float(t.ppf(0.975, found.size - 1)) * error
     mean = float(found.mean())
-    return Interval(mean - half, mean + half, mean, error, runs - 1)
+    return Interval(mean - half, mean + half, mean, error, found.size - 1)
 
 
 def _over(top: float, bottom: float) -> float:
-    """A quotient in which nothing reached is endless."""
-    if math.isinf(top) and math.isinf(bottom):
+    """A quotient in which nothing reached is endless; of two that are endless or nothing there is none."""
+    if (math.isinf(top) and math.isinf(bottom)) or top == bottom == 0 or min(top, bottom) < 0:
         return math.nan
     return math.inf if bottom == 0 else top / bottom
 
 
 def slope(x: Sequence[float], values: Sequence[Times]) -> Interval:
     """Exponent of a power law through the medians, with the interval that their scatter gives."""
-    known = [
-        (a, t.median) for a, t in zip(x, values, strict=True) if math.isfinite(t.median) and t.median > 0 and a > 0
-    ]
-    if len({a for a, _ in known}) < LEAST_POINTS:
+    known = [(a, t.median) for a, t in zip(x, values, strict=True)]
+    # A point that has no logarithm is not left out: it could be the one that bends the line.
+    if len(set(x)) < LEAST_POINTS or not all(0 < a < math.inf and 0 < b < math.inf for a, b in known):
         return UNKNOWN
     from scipy.stats import linregress, t
 
@@ -127,10 +146,13 @@ def slope(x: Sequence[float], values: Sequence[Times]) -> Interval:
 
 
 def trend(x: Sequence[float], values: Sequence[Times]) -> Interval:
-    """Kendall's tau of all runs, with the interval of its normal approximation under independence."""
-    pairs = [(a, v) for a, t in zip(x, values, strict=True) for v in t.reached if math.isfinite(v)]
+    """Kendall's tau of the cells' medians, with the interval of its normal approximation under independence.
+
+    Of medians, as the repeats of a cell share its data: they are no further cells.
+    """
+    pairs = [(a, t.median) for a, t in zip(x, values, strict=True)]
     n = len(pairs)
-    if n < LEAST_PAIRS or len({a for a, _ in pairs}) < LEAST_POINTS:
+    if n < LEAST_CELLS or len(set(x)) < LEAST_POINTS or not np.isfinite(pairs).all():
         return UNKNOWN
     from scipy.stats import kendalltau
 

@@ -47,7 +47,7 @@ _RUNS = {
     "rise": Quantity("largest rise of F between two checkpoints ÷ F at the start", "at the end"),
     "gap": Quantity("certified relative gap at the end", "at the end"),
     "residual": Quantity("residual of the optimality conditions at the end", "at the end"),
-    "non-zero share": Quantity("non-zero weights ÷ weights", "at the end"),
+    "non-zero share": Quantity("non-zero weights ÷ weights at gap 1e-3 or below, or at a fixed point", "at the end"),
     "objective": Quantity("F at the end", "at the end"),
     "accuracy": Quantity("share of the training samples predicted rightly", "at the end"),
     "test accuracy": Quantity("share of the held-out samples predicted rightly", "at the end"),
@@ -106,6 +106,8 @@ class Ask:
         Experiments whose rows count.
     penalties : tuple of str
         Kinds of penalty that count; all by default.
+    problems : tuple of str
+        Titles of the problems that count, as ``l1:0.1max:no-intercept``; all by default.
     share : float
         Of the cells that must agree; 1 means that a single cell against it contradicts.
     """
@@ -121,6 +123,7 @@ class Ask:
     gaps: tuple[float, ...] = ()
     along: str | None = None
     penalties: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     share: float = 0.8
 
     def check(self, known: Mapping[str, Quantity]) -> None:
@@ -140,6 +143,7 @@ class Ask:
             "along": along != (self.along is not None),
             "reached": self.reached is not None and (not to_gap or bounded or self.statistic != "value"),
             "above, below": not bounded and self.reached is None,
+            "statistic": self.statistic == "difference" and known[self.of].noisy,
             "share": not 0.5 < self.share <= 1,
             "within": not self.within,
         }
@@ -172,19 +176,25 @@ class Ask:
             predicate = f"is above {self.above:g}" if self.above is not None else f"is below {self.below:g}"
         cells = "every cell" if self.share == 1 else f"{100 * self.share:g} % of the cells"
         where = f", penalty {' or '.join(self.penalties)}" if self.penalties else ""
+        where += f", problem {' or '.join(self.problems)}" if self.problems else ""
         noise = ", with its 95 % interval" if known[self.of].noisy or self.statistic in ("slope", "trend") else ""
         return f"{subject} {predicate}{noise}, in {cells} of {', '.join(self.within)}{where}"
+
+    def about(self, experiment: str, penalty: str, problem: str) -> bool:
+        """Whether it asks of this problem of this experiment."""
+        chosen = ((self.penalties, penalty), (self.problems, problem))
+        return experiment in self.within and all(not names or name in names for names, name in chosen)
 
     def hits(self, low: float, high: float) -> bool:
         """Whether all of an interval is on the claimed side."""
         if self.reached is not None:
-            return math.isfinite(high) if self.reached else math.isinf(low)
+            return math.isfinite(high) if self.reached else low == math.inf
         return (self.above is None or low > self.above) and (self.below is None or high < self.below)
 
     def misses(self, low: float, high: float) -> bool:
         """Whether none of it is."""
         if self.reached is not None:
-            return math.isinf(low) if self.reached else math.isfinite(high)
+            return low == math.inf if self.reached else math.isfinite(high)
         return (self.above is not None and high <= self.above) or (self.below is not None and low >= self.below)
 
 
@@ -194,6 +204,7 @@ _EXPECTED = {
     "along": "slope and trend need an axis, and no others have one",
     "reached": "it is for the value of a quantity to a gap, in place of above and below",
     "above, below": "a bound is needed, and an interval from the smaller to the larger",
+    "statistic": "times are compared by their ratio",
     "share": "more than a half and at most 1",
     "within": "the experiments whose rows count are needed",
 }

@@ -7,13 +7,13 @@ can reach the share; else *undecided*. Where every cell must agree, one that sur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from pianobench.results.judging import Times
-from pianobench.results.verdicts.evidence import Evidence, Sample, Samples, Unit, best
-from pianobench.results.verdicts.interval import Interval, of_pair, slope, trend
+from pianobench.results.verdicts.evidence import Evidence, Sample, Samples, Unit
+from pianobench.results.verdicts.interval import UNKNOWN, Interval, hardest, of_pair, slope, trend
 from pianobench.results.verdicts.rule import Ask, Quantity, Rival
 
 WORDS = ("reproduced", "partly", "contradicted", "undecided", "not testable here")
@@ -49,10 +49,8 @@ class Part:
     @property
     def counts(self) -> dict[str, int]:
         """Cells by outcome: for, against, open (measured and undecided), missing."""
-        kinds = [
-            "for" if p.hit else "against" if p.miss else "missing" if p.interval is None else "open"
-            for p in self.places
-        ]
+        words = ("for", "against", "missing", "open")
+        kinds = [words[[p.hit, p.miss, p.interval is None, True].index(True)] for p in self.places]
         return {kind: kinds.count(kind) for kind in ("for", "against", "open", "missing")}
 
     @cached_property
@@ -133,10 +131,12 @@ def judge(
     published = combined([part.word for part in mild], universal)
     if word in ("contradicted", "partly") and published in ("reproduced", "partly") and word != published:
         word = "partly"
-        reasons.append("it holds against the published forms of its rivals, not against their best ones")
-    if word == "reproduced" and not any(part.evidence == "real" for part in told):
+        reasons.append(f"{published} against the published forms of its rivals, not so against their best ones")
+    real = [part.ask for part in told if part.evidence == "real"]
+    synthetic = ", ".join(dict.fromkeys(ask.of for ask in asks if ask not in real))
+    if word == "reproduced" and synthetic:
         word = "partly"
-        reasons.append("synthetic data alone: partly is the most that they can show")
+        reasons.append(f"synthetic data alone: partly is the most that they can show ({synthetic})")
     absent = [part for part in parts if part.evidence == "absent" and part.form != "as published"]
     control = combined([part.word for part in absent], universal) if absent else "contradicted"
     if control != "contradicted" and word in ("reproduced", "partly"):
@@ -159,9 +159,7 @@ def combined(words: Sequence[str], universal: bool = False) -> str:
 
 
 def _parts(ask: Ask, quantity: Quantity, grid: Sequence[Unit], evidence: Evidence) -> list[Part]:
-    units = [
-        unit for unit in grid if unit.experiment in ask.within and (not ask.penalties or unit.penalty in ask.penalties)
-    ]
+    units = [unit for unit in grid if ask.about(unit.experiment, unit.penalty, unit.problem)]
     if not units:  # in this tier: what was not asked has not been answered
         return [Part(ask, None, None, "real", "", (), None)]
     parts = []
@@ -193,22 +191,29 @@ def _places(
             there = [found[unit, ask.arm] for unit in line if (unit, ask.arm) in found]
             used += there
             # A line is judged whole or not at all: its missing points could be those that bend it.
-            x, values = [one.axes[ask.along] for one in there], [one.times for one in there]
-            whole = len(there) == len(line)
+            x, values = [one.axes.get(ask.along, math.nan) for one in there], [one.times for one in there]
+            whole = len(there) == len(line) and all(len(found[unit, ask.arm].runs) >= unit.runs for unit in line)
             places.append(Place(line[0], (slope if ask.statistic == "slope" else trend)(x, values) if whole else None))
     else:
         for unit in units:
-            mine, other = found.get((unit, ask.arm)), best(found, unit, arms) if arms else None
-            used += [one for one in (mine, other) if one is not None]
-            places.append(Place(unit, _interval(ask, quantity, mine, other)))
+            there = [found[unit, arm] for arm in (ask.arm, *arms) if (unit, arm) in found]
+            used += there
+            # A rival's best form that was not run is not beaten.
+            whole = len(there) == 1 + len(arms)
+            places.append(Place(unit, _interval(ask, quantity, unit, *there) if whole else None))
     return tuple(places), min((one.oldest for one in used), default=None)
 
 
-def _interval(ask: Ask, quantity: Quantity, mine: Sample | None, other: Sample | None) -> Interval | None:
-    if mine is None or (ask.against and other is None):
-        return None
-    times: Times | None = None if other is None else other.times
-    return of_pair(ask, quantity.noisy, mine.times, times)
+def _interval(ask: Ask, quantity: Quantity, unit: Unit, mine: Sample, *others: Sample) -> Interval:
+    if min(len(one.runs) for one in (mine, *others)) < unit.runs:
+        return UNKNOWN
+    if not others:
+        return of_pair(ask, quantity.noisy, mine.times, None)
+    paired = ask.statistic == "difference"
+    pairs = [mine.paired(other) if paired else (mine.times, other.times) for other in others]
+    if paired and min(len(one.reached) for one, _ in pairs) < unit.runs:
+        return UNKNOWN
+    return hardest(ask, [of_pair(ask, quantity.noisy, *pair) for pair in pairs])
 
 
 def _holm(parts: Sequence[Part]) -> tuple[Part, ...]:

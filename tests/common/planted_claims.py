@@ -67,7 +67,7 @@ def planted(claim: Claim, side: Side) -> Planted:
 
 
 def _units(ask: Ask, claim: Claim) -> list[Unit]:
-    return [u for u in grid(claim) if u.experiment in ask.within and (not ask.penalties or u.penalty in ask.penalties)]
+    return [u for u in grid(claim) if ask.about(u.experiment, u.penalty, u.problem)]
 
 
 def _values(ask: Ask, unit: Unit, holds: bool) -> Iterator[tuple[str, float]]:

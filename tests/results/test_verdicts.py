@@ -1,64 +1,15 @@
-"""Verdict logic on numbers written by hand: intervals, censored runs, Holm, counting and combining."""
+"""Verdict logic on numbers written by hand: one cell, Holm, counting and combining."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 from typing import Any
 
-import numpy as np
 import pytest
+from verdict_tables import INF, KNOWN, RATIO, five, of_probes, probed, runs, units, verdict
 
-from pianobench.results.judging import Times
-from pianobench.results.schema import CURVES, PROBES, ROWS, frame
-from pianobench.results.verdicts import Ask, Evidence, Rival, RuleError, Unit, Verdict, judge, quantities
-from pianobench.results.verdicts.interval import UNKNOWN, of_pair, slope, trend
+from pianobench.results.verdicts import Ask, Rival, RuleError, Verdict
 from pianobench.results.verdicts.verdict import combined
-
-KNOWN = quantities({"area": ("area under the curve", False)})
-RATIO = Ask("seconds", "a", ("x",), "ratio", above=1.1, against=(Rival("b"),), gaps=(1e-6,))
-INF = math.inf
-
-
-def units(count: int, evidence: str = "real", experiment: str = "x") -> list[Unit]:
-    return [Unit(experiment, f"d{i}", "l2:1", 1, evidence, "l2", 100, 5 + i, 3) for i in range(count)]
-
-
-def runs(unit: Unit, arm: str, seconds: list[float], **changes: Any) -> tuple[list[Any], list[Any]]:
-    """Runs that reach 1e-6 after so many seconds; inf is a run that was cut at 5 seconds, -1 one that gave up."""
-    rows, curves = [], []
-    about = {
-        name: getattr(unit, name) for name in ("experiment", "dataset", "problem", "evidence", "penalty", "n", "d", "m")
-    }
-    for repeat, value in enumerate(seconds):
-        key = f"{unit.experiment}{unit.dataset}{arm}{repeat}"
-        reached = 0 <= value < INF
-        rows.append(
-            {
-                **about, "threads_asked": 1, "key": key, "label": key, "solver": arm, "params": json.dumps({}),
-                "repeat": repeat, "seed": 0, "max_seconds": 5.0, "seconds": value if reached else 5.0,
-                "status": "converged" if reached else "timeout" if value > 0 else "stalled",
-                "measured_at": f"2026-01-0{1 + repeat % 9}T00:00:00Z",
-                **changes,
-            }
-        )  # fmt: skip
-        points = [(0.001, 1.0), (value if reached else 5.0, 1e-7 if reached else 1e-2)]
-        curves += [
-            {"key": key, "step": i, "seconds": s, "gap": g, "gradient_equivalents": 10 * s, "objective": 1 - i / 9}
-            for i, (s, g) in enumerate(points)
-        ]
-    return rows, curves
-
-
-def verdict(measured: list[tuple[list[Any], list[Any]]], grid: list[Unit], *asks: Ask, **more: Any) -> Verdict:
-    rows = frame([row for one, _ in measured for row in one], ROWS)
-    curves = frame([point for _, one in measured for point in one], CURVES)
-    return judge(asks or (RATIO,), KNOWN, grid, Evidence(rows, curves, frame([], PROBES)), **more)
-
-
-def five(seconds: float, scatter: float = 0.02) -> list[float]:
-    return [seconds * (1 + scatter * k) for k in (-2, -1, 0, 1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -176,19 +127,6 @@ def test_oldest_is_that_of_the_rows_that_were_used() -> None:
     assert found.oldest == "2026-01-01T00:00:00Z"
 
 
-def test_runs_that_say_nothing_of_the_method_are_as_if_they_were_not() -> None:
-    (unit,) = grid = units(1)
-    ask = Ask("steps", "a", ("x",), gaps=(1e-6,), reached=True, share=1.0)
-    assert verdict([runs(unit, "a", [-1.0])], grid, ask).word == "contradicted"
-    assert verdict([runs(unit, "a", [INF])], grid, ask).word == "undecided"
-    for status in ("interrupted", "lost", "error"):
-        assert verdict([runs(unit, "a", [-1.0], status=status)], grid, ask).word == "undecided"
-    never = dataclasses.replace(ask, reached=False)
-    assert verdict([runs(unit, "a", [-1.0])], grid, never).word == "reproduced"
-    assert verdict([runs(unit, "a", [1.0])], grid, never, universal=True).word == "contradicted"
-    assert verdict([runs(unit, "a", [-1.0])], grid, never, refutable=True).word == "undecided"
-
-
 @pytest.mark.parametrize(
     ("words", "word"),
     [
@@ -207,39 +145,39 @@ def test_parts_must_all_hold(words: list[str], word: str) -> None:
     assert combined(words, universal=True) == ("contradicted" if "contradicted" in words else word)
 
 
-def test_a_slope_has_the_interval_of_its_scatter() -> None:
-    x = [10.0, 20.0, 40.0, 80.0, 160.0]
-    exact = slope(x, [Times((a**1.7,), (a**1.7,)) for a in x])
-    assert exact.low < 1.7 < exact.high
-    assert exact.high - exact.low < 0.1
-    rough = slope(x, [Times((a * k,), (a * k,)) for a, k in zip(x, (1, 3, 0.5, 2, 1), strict=True)])
-    assert rough.low < 0.5 < 1.5 < rough.high
-    assert slope(x[:3], [Times((a,), (a,)) for a in x[:3]]) is UNKNOWN
-    rng = np.random.default_rng(0)
-    inside = 0
-    for _ in range(200):
-        values = [a * math.exp(rng.normal(0, 0.1)) for a in x]
-        found = slope(x, [Times((v,), (v,)) for v in values])
-        inside += found.low <= 1 <= found.high
-    assert inside >= 180, "a 95 % interval"
+@pytest.mark.parametrize("above", [True, False])
+def test_the_best_form_of_a_rival_is_the_one_that_is_hardest_for_the_claim(above: bool) -> None:
+    """Of a share that shall be large the largest rival counts, of a time the smallest."""
+    (unit,) = grid = units(1)
+    bound: dict[str, Any] = {"above": -0.05} if above else {"below": 0.05}
+    ask = Ask("area", "a", ("x",), "difference", against=(Rival("b", ("c",)),), **bound)
+    sign = 1 if above else -1
+    values = [
+        value for arm, area in (("a", 0.5), ("b", 0.4), ("c", 0.9)) for value in probed(unit, arm, {0: sign * area})
+    ]
+    assert of_probes(values, grid, ask).word == "partly"
 
 
-def test_a_trend_is_seen_or_excluded() -> None:
-    x = [0.0, 0.25, 0.5, 1.0, 2.0]
-    falling = trend(x, [Times((9 - a, 9.01 - a), (0.0, 0.0)) for a in x])
-    assert falling.high < -0.3
-    rng = np.random.default_rng(0)
-    none = trend(x, [Times(tuple(rng.normal(size=6)), (0.0,) * 6) for _ in x])
-    assert -0.3 < none.low < none.high < 0.5
-    assert trend(x[:3], [Times((1.0,), (1.0,))] * 3) is UNKNOWN
+def test_a_form_that_gave_up_does_not_hide_one_that_was_cut() -> None:
+    ask = dataclasses.replace(RATIO, against=(Rival("b", ("c",)),))
+    (unit,) = grid = units(1)
+    arms = [runs(unit, "a", five(4.9)), runs(unit, "b", [-1.0] * 5), runs(unit, "c", [INF] * 5)]
+    assert verdict(arms, grid, ask).word == "undecided"
 
 
-def test_a_difference_is_paired_by_seed() -> None:
-    ask = Ask("area", "a", ("x",), "difference", above=0.001, against=(Rival("b"),))
-    mine, other = (0.70, 0.80, 0.75), (0.695, 0.795, 0.745)
-    found = of_pair(ask, False, Times(mine, mine), Times(other, other))
-    assert found.low == pytest.approx(0.005)
-    assert found.high == pytest.approx(0.005)
+def test_holm_counts_a_cell_in_which_the_arm_itself_was_cut() -> None:
+    grid = units(40)
+    other = [4.2, 5.3, 5.05, 5.35, 5.39]
+    many = [run for unit in grid for run in (runs(unit, "a", [INF] * 5), runs(unit, "b", other))]
+    found = [place.interval for place in verdict(many, grid).parts[0].places]
+    assert all(interval is not None and interval.p(1.1) > 0 for interval in found)
+
+
+def test_each_ask_needs_real_data_of_its_own() -> None:
+    real, planted = units(1)[0], units(1, "planted", "y")[0]
+    other = dataclasses.replace(RATIO, within=("y",))
+    won = [run for unit in (real, planted) for run in (runs(unit, "a", five(1)), runs(unit, "b", five(3)))]
+    assert verdict(won, [real, planted], RATIO, other).word == "partly"
 
 
 @pytest.mark.parametrize(
@@ -253,6 +191,7 @@ def test_a_difference_is_paired_by_seed() -> None:
         ({"along": "n"}, "slope and trend need an axis"),
         ({"share": 0.5}, "more than a half and at most 1"),
         ({"reached": True}, "in place of above and below"),
+        ({"statistic": "difference"}, "times are compared by their ratio"),
         ({"within": ()}, "the experiments whose rows count"),
     ],
 )
