@@ -7,14 +7,25 @@ search, nearly always one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from pianobench.algorithms.contract import Breakdown, State
 from pianobench.algorithms.line_search import strong_wolfe
-from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
+
+
+class Smooth(Protocol):
+    """A smooth convex function of W (p, m); a `Problem` is one."""
+
+    def smooth(self, W: Array, /) -> tuple[float, Array]:
+        """Value and gradient."""
+        ...
+
+    def curvature(self, W: Array, /) -> Any:
+        """The Hessian at W, which multiplies by ``@``."""
+        ...
 
 
 @dataclass(kw_only=True)
@@ -30,7 +41,7 @@ class LbfgsState(State):
 
 @dataclass(frozen=True)
 class Lbfgs:
-    """L-BFGS.
+    """L-BFGS. Of a problem it asks `Smooth` alone, so that it also serves as an inner solver.
 
     Parameters
     ----------
@@ -52,15 +63,15 @@ class Lbfgs:
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
         return (2 * self.memory_pairs + 6) * p * m * itemsize
 
-    def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> LbfgsState:
+    def init(self, problem: Smooth, W0: Array, rng: np.random.Generator) -> LbfgsState:
         f, G = problem.smooth(W0)
         none = np.zeros((0, *W0.shape), W0.dtype)
         return LbfgsState(W=W0.copy(), f=f, G=G, pairs_s=none, pairs_y=none, gamma=cauchy_length(problem, W0, G))
 
-    def step(self, problem: Problem, state: LbfgsState) -> LbfgsState:
+    def step(self, problem: Smooth, state: LbfgsState) -> LbfgsState:
         W, f, G = state.W, state.f, state.G
         D = two_loop(G, state.pairs_s, state.pairs_y, state.gamma)
-        slope = _dot(G, D)
+        slope = dot(G, D)
         if slope == 0.0:
             raise Breakdown("the gradient is zero to rounding: no direction descends")
         trial: tuple[Array, float, Array] = (W, f, G)
@@ -70,7 +81,7 @@ class Lbfgs:
             W_t = W + W.dtype.type(t) * D
             f_t, G_t = problem.smooth(W_t)
             trial = (W_t, f_t, G_t)
-            return f_t, _dot(G_t, D)
+            return f_t, dot(G_t, D)
 
         noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
         found = slope < 0.0 and strong_wolfe(
@@ -82,43 +93,49 @@ class Lbfgs:
             none, gamma = state.pairs_s[:0], cauchy_length(problem, W, G)
             return replace(state, rejected=state.rejected + 1, pairs_s=none, pairs_y=none, gamma=gamma)
         W_new, f_new, G_new = trial
-        s, y, gamma = W_new - W, G_new - G, state.gamma
-        pairs_s, pairs_y = state.pairs_s, state.pairs_y
-        sy = _dot(s, y)
-        if sy > 1e-10 * np.sqrt(_dot(s, s) * _dot(y, y)):  # else skip the pair: H must stay positive definite
-            keep = max(0, len(pairs_s) + 1 - self.memory_pairs)
-            pairs_s, pairs_y = (
-                np.concatenate([pairs_s, s[None]])[keep:],
-                np.concatenate([pairs_y, y[None]])[keep:],
-            )
-            gamma = sy / _dot(y, y)  # (7.20)
+        pairs_s, pairs_y, gamma = with_pair(
+            state.pairs_s, state.pairs_y, state.gamma, W_new - W, G_new - G, self.memory_pairs
+        )
         return LbfgsState(
             W=W_new, rejected=state.rejected, f=f_new, G=G_new, pairs_s=pairs_s, pairs_y=pairs_y, gamma=gamma
         )
+
+
+def with_pair(
+    pairs_s: Array, pairs_y: Array, gamma: float, s: Array, y: Array, most: int
+) -> tuple[Array, Array, float]:
+    """The pairs (k, p, m) with s, y (p, m) as the newest of at most `most`, and gamma of ``H0 = gamma I``."""
+    sy = dot(s, y)
+    if not sy > 1e-10 * np.sqrt(dot(s, s) * dot(y, y)):  # skip the pair: H must stay positive definite
+        return pairs_s, pairs_y, gamma
+    first = max(0, len(pairs_s) + 1 - most)
+    pairs_s, pairs_y = (np.concatenate([old, new[None]])[first:] for old, new in ((pairs_s, s), (pairs_y, y)))
+    return pairs_s, pairs_y, sy / dot(y, y)  # (7.20)
 
 
 def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:
     """``-H G`` (p, m), H the inverse Hessian of the pairs (k, p, m) and H0 = gamma I: algorithm 7.4."""
     q, kept = G.copy(), []
     for s, y in zip(pairs_s[::-1], pairs_y[::-1], strict=True):
-        rho = 1.0 / _dot(y, s)
-        alpha = rho * _dot(s, q)
+        rho = 1.0 / dot(y, s)
+        alpha = rho * dot(s, q)
         q -= G.dtype.type(alpha) * y
         kept.append((rho, alpha))
     q *= G.dtype.type(gamma)
     for (s, y), (rho, alpha) in zip(zip(pairs_s, pairs_y, strict=True), kept[::-1], strict=True):
-        q += G.dtype.type(alpha - rho * _dot(y, q)) * s
+        q += G.dtype.type(alpha - rho * dot(y, q)) * s
     return -q
 
 
-def cauchy_length(problem: Problem, W: Array, G: Array) -> float:
+def cauchy_length(problem: Smooth, W: Array, G: Array) -> float:
     """``G.G / G.HG`` at W with gradient G (p, m): the step along -G to the quadratic model's minimum."""
-    size = np.sqrt(_dot(G, G))
+    size = np.sqrt(dot(G, G))
     U = G / G.dtype.type(size or 1.0)  # or the products overflow where the steps do not
-    bent = _dot(U, problem.curvature(W) @ U)
+    bent = dot(U, problem.curvature(W) @ U)
     length = 1.0 / bent if bent > 0.0 else np.inf
     return length if length < np.inf else 1.0 / (size or 1.0)
 
 
-def _dot(U: Array, V: Array) -> float:
+def dot(U: Array, V: Array) -> float:
+    """Inner product in float64."""
     return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))

@@ -52,6 +52,23 @@ def strong_wolfe(
     return None
 
 
+def falls_enough(before: float, after: float, promised: float, estimate: float, noise: float) -> bool:
+    """Whether F is at most ``before + promised``; where values differ by rounding alone, whether the estimate is.
+
+    Parameters
+    ----------
+    before, after : float
+        F before and after a step, not necessarily along a line.
+    promised : float
+        Change of F (< 0) asked for.
+    estimate : float
+        The change by the trapezoid of the slopes at both ends, exact for a quadratic.
+    noise : float
+        Rounding error of a value.
+    """
+    return after <= before + promised or (after <= before + noise and estimate <= promised)
+
+
 def armijo(
     phi: Callable[[float], tuple[float, float]],
     f0: float,

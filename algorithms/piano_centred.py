@@ -1,7 +1,7 @@
 """PIANO with centred classes: PIANO's step [JB20], then the best common shift of all classes in each penalised row.
 
-Minimises F(W) = l(W) + R(W), R l1, l2 or elastic net. PIANO drifts along the shifts that leave l alone and comes back at
-a rate set by the penalty's strength; the shift puts it back at once:
+Minimises F(W) = l(W) + R(W), R l1, l2 or elastic net. PIANO drifts along the shifts that leave l alone and comes back
+at a rate set by the penalty's strength; here they are undone at once:
 
 (1) V   = argmin_W g(W|W^k) + R(W)           PIANO's step, see `piano`
 (2) W^{k+1} = V - 1 t',  t_l the mean (l2) or a median (l1) of row l

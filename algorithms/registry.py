@@ -65,6 +65,7 @@ SOLVERS: dict[str, Entry] = {
         Entry("lbfgs", "L-BFGS", "NW06", "lbfgs:Lbfgs"),
         Entry("gd", "Gradient descent", "NW06", "gd:Gd"),
         Entry("fista", "FISTA with restart", "BT09", "fista:Fista"),
+        Entry("owl-qn", "OWL-QN", "AG07", "owl_qn:OwlQn"),
         Entry("admm-mlr", "ADMM for MLR", "GY13", "admm_mlr:AdmmMlr"),
         Entry("smlr", "SMLR", "Kri05", "smlr:Smlr"),
         Entry("smlr-damped", "SMLR, damped", "Kri05", "smlr_damped:SmlrDamped"),
