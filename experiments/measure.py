@@ -79,9 +79,11 @@ def _measure(spec: dict[str, Any], report: Report) -> None:
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     from pianobench.datasets import handover
+    from pianobench.problems.kernels.compiled import threads
 
     # The environment has set all pools before they were loaded; this catches libraries that do not read it.
     threadpool_limits(spec["threads"])
+    threads.set_count(spec["threads"])
     if "numba" in sys.modules:
         import numba
 
@@ -211,6 +213,8 @@ def _observed_threads() -> dict[str, Any]:
     """What the pools say after the run, against what was asked of them."""
     from threadpoolctl import threadpool_info
 
+    from pianobench.problems.kernels.compiled import threads
+
     pools = [
         {
             "pool": pool["internal_api"],
@@ -220,6 +224,7 @@ def _observed_threads() -> dict[str, Any]:
         }
         for pool in threadpool_info()
     ]
+    pools.append({"pool": "pianobench", "version": None, "kernel": None, "threads": threads.count()})
     if "numba" in sys.modules:
         import numba
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.kernels.compiled import passes, splitting, threads
@@ -47,7 +45,7 @@ def split_step(
         return splitting.split_pass(Z, U, T, part.codes, part.weights, *numbers, *ends, BLOCK)
 
     sums = threads.run(work, len(edges) - 1, passes.threads_for(NEWTON * Z.size))
-    primal, dual, size_z, size_u = (math.fsum(each) for each in zip(*sums, strict=True))
+    primal, dual, size_z, size_u = (passes.total(each) for each in zip(*sums, strict=True))
     return primal, dual, size_z, size_u
 
 

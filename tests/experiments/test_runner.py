@@ -143,6 +143,8 @@ def test_threads_are_set_and_observed(tmp_path: Path, threads: int) -> None:
     cell = dataclasses.replace(make(["lbfgs"])[0], threads=threads)
     (row,) = execute([cell], tmp_path).rows
     assert row["threads_asked"] == row["threads_observed"] == threads
+    asked = {pool["pool"]: pool["threads"] for pool in json.loads(row["thread_pools"])}
+    assert asked["pianobench"] == asked["openblas"] == threads
 
 
 QUIET: dict[str, Any] = {

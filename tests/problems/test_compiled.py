@@ -158,16 +158,15 @@ def test_infinity_and_nan_come_out(layout: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_sums_beyond_float64_are_no_error(layout: str) -> None:
-    """Chunks of infinite values of both signs, and finite ones whose sum is none."""
-    X, y = np.ones((2000, 1)), np.repeat([0, 1], 1000)
-    X[:1000] = -1.0
-    problem = Problem(LAYOUTS[layout](X), y, sample_weight=np.full(2000, 1e304), fit_intercept=False)
-    W = np.array([[1e3, 0.0]])
-    assert problem.value(W) == np.inf
-    assert problem.smooth(W)[0] == np.inf
-    value, slope = problem.line(W, -1e5 * np.sign(X[0]) * W)(1.0)
-    assert not np.isfinite(value)
-    assert not np.isfinite(slope)
+    """Finite sums of chunks whose sum is none, and infinite ones of both signs."""
+    X, W = np.repeat(-np.eye(2), 1000, axis=0), np.array([[1e3, 0.0], [1e3, 0.0]])
+    problem = Problem(
+        LAYOUTS[layout](X), np.zeros(2000), sample_weight=np.full(2000, 1e302), fit_intercept=False, classes=range(2)
+    )
+    assert problem.value(W) == problem.smooth(W)[0] == np.inf
+    value, slope = problem.line(W, np.array([[1e8, 0.0], [-1e8, 0.0]]))(0.0)
+    assert value == np.inf
+    assert np.isnan(slope)
 
 
 def test_weights_of_another_shape_are_refused() -> None:
