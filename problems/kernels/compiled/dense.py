@@ -98,7 +98,8 @@ def _block(
     if kind < INDICATORS:
         scores(address, V, at, rows, WT, intercept, Z)
     code, weight = codes[row : row + rows], weights[row : row + rows]
-    loss = transform(kind, Z, other, row, rows, code, weight, number, A, B, scratch, losses)
+    block_a, block_b = A[row : row + rows], B[row : row + rows]
+    loss = transform(kind, Z, other, rows, code, weight, number, block_a, block_b, scratch, losses)
     if HT.shape[0] > 0:
         add_signed_adjoint(address, V, at, rows, Z, intercept, GT, HT, part)
     elif GT.shape[0] > 0:

@@ -26,10 +26,10 @@ ON_LINE = 10  # a (P - Y) at the scores A + number B
 
 @compiled
 def transform(
-    kind: int, Z: Any, other: Any, at: int, rows: int, codes: Any, weights: Any, number: Any, A: Any, B: Any,
+    kind: int, Z: Any, other: Any, rows: int, codes: Any, weights: Any, number: Any, A: Any, B: Any,
     scratch: Any, losses: Any,
 ) -> float:  # fmt: skip
-    """Turn the block of rows from `at` into what `kind` says; its loss, 0 where `kind` has none.
+    """Turn a block of rows into what `kind` says; its loss, 0 where `kind` has none.
 
     Parameters
     ----------
@@ -37,32 +37,32 @@ def transform(
     other : array (m, block)
         Scratch of PRODUCT, of no rows for other kinds.
     codes, weights : arrays (rows,)
-        Of the block.
-    A, B : arrays (n, k)
+    A, B : arrays (rows, k)
+        The block's rows of the fields.
     scratch : array (5, block)
     losses : array (block,) of float64
     """
     top, largest, rest, own, factor = scratch[0], scratch[1], scratch[2], scratch[3], scratch[4]
     if kind == SCORES:
-        on_rows.scatter(Z, at, rows, A)
+        on_rows.scatter(Z, A)
         return 0.0
     if kind == PRODUCT:
-        on_rows.gather(A, at, rows, other)
+        on_rows.gather(A, other)
         on_rows.curved(Z, other, rows, weights, factor)
         return 0.0
     if kind == INDICATORS:
         on_rows.indicators(Z, rows, codes, weights)
         return 0.0
     if kind == FIELD:
-        on_rows.gather(A, at, rows, Z)
+        on_rows.gather(A, Z)
         return 0.0
     if kind == MOMENTS_AT:
         on_rows.own_scores(Z, rows, codes, own)
-        loss = on_rows.exponentiate_at(Z, at, rows, weights, own, A, largest, rest, losses)
+        loss = on_rows.exponentiate_at(Z, rows, weights, own, A, largest, rest, losses)
         on_rows.scaled_and_floored(Z, rows, weights, number)
         return loss
     if kind == ON_LINE:
-        on_rows.gather_on_line(A, B, number, at, rows, Z)
+        on_rows.gather_on_line(A, B, number, Z)
     on_rows.own_scores(Z, rows, codes, own)
     on_rows.exponentiate(Z, rows, top, largest, rest)
     loss = on_rows.total_loss(rows, weights, own, largest, rest, losses)
@@ -73,7 +73,7 @@ def transform(
         on_rows.scaled_and_floored(Z, rows, weights, number)
     elif kind == PROBABILITIES:
         on_rows.probabilities(Z, rows, rest, factor)
-        on_rows.scatter(Z, at, rows, A)
+        on_rows.scatter(Z, A)
     elif kind == LOG_SUM_EXP:
-        on_rows.log_sum_exp(at, rows, largest, rest, A)
+        on_rows.log_sum_exp(rows, largest, rest, A)
     return loss

@@ -23,8 +23,8 @@ def line_pass(
     for at in range(first, last, block):
         rows = min(block, last - at)
         code, weight = codes[at : at + rows], weights[at : at + rows]
-        on_rows.gather(XD, at, rows, D)
-        on_rows.gather_on_line(XW, XD, t, at, rows, Z)
+        on_rows.gather(XD[at : at + rows], D)
+        on_rows.gather_on_line(XW[at : at + rows], XD[at : at + rows], t, Z)
         on_rows.own_scores(Z, rows, code, own)
         on_rows.exponentiate(Z, rows, top, largest, rest)
         total += on_rows.total_loss(rows, weight, own, largest, rest, losses)

@@ -97,17 +97,15 @@ def scaled_and_floored(Z: Any, rows: int, weights: Any, floor: Any) -> None:
 
 
 @compiled
-def exponentiate_at(
-    Z: Any, at: int, rows: int, weights: Any, own: Any, lse: Any, kept: Any, rest: Any, losses: Any
-) -> float:
-    """Replace scores by exp(z - lse) of a kept lse (n, 1), which may lie below z; the loss's tangent there.
+def exponentiate_at(Z: Any, rows: int, weights: Any, own: Any, lse: Any, kept: Any, rest: Any, losses: Any) -> float:
+    """Replace scores by exp(z - lse) of a kept lse (rows, 1), which may lie below z; the loss's tangent there.
 
     `kept` (rows,) becomes that lse, `rest` the sum of the exponentials.
     """
     m = Z.shape[0]
     most = Z.dtype.type(130 if Z.itemsize == 4 else 1000)  # beyond it exp is infinite; far beyond, `exp` is wrong
     for j in range(rows):
-        kept[j] = lse[at + j, 0]
+        kept[j] = lse[j, 0]
         rest[j] = 0
     for i in range(m):
         for j in range(rows):
@@ -125,10 +123,10 @@ def exponentiate_at(
 
 
 @compiled
-def log_sum_exp(at: int, rows: int, largest: Any, rest: Any, lse: Any) -> None:
-    """Into a field (n, 1)."""
+def log_sum_exp(rows: int, largest: Any, rest: Any, lse: Any) -> None:
+    """Into the block's rows of a field (rows, 1)."""
     for j in range(rows):
-        lse[at + j, 0] = np.float64(largest[j]) + log1p(rest[j])
+        lse[j, 0] = np.float64(largest[j]) + log1p(rest[j])
 
 
 @compiled
@@ -170,33 +168,30 @@ def inner(Z: Any, D: Any, rows: int, sums: Any) -> float:
 
 
 @compiled
-def gather(field: Any, at: int, rows: int, Z: Any) -> None:
-    """Rows of a field (n, m), a few classes at a time, so that each line of the cache is used up while it is there."""
-    m = Z.shape[0]
+def gather(field: Any, Z: Any) -> None:
+    """Z (m, rows) of the block's rows of a field (rows, m), a few classes at a time: they share lines of the cache."""
+    m, rows = Z.shape[0], field.shape[0]
     for left in range(0, m, TILE):
-        right = min(left + TILE, m)
-        for j in range(rows):
-            for i in range(left, right):
-                Z[i, j] = field[at + j, i]
+        for i in range(left, min(left + TILE, m)):
+            for j in range(rows):
+                Z[i, j] = field[j, i]
 
 
 @compiled
-def gather_on_line(A: Any, B: Any, t: Any, at: int, rows: int, Z: Any) -> None:
+def gather_on_line(A: Any, B: Any, t: Any, Z: Any) -> None:
     """`gather` of ``A + t B``."""
-    m = Z.shape[0]
+    m, rows = Z.shape[0], A.shape[0]
     for left in range(0, m, TILE):
-        right = min(left + TILE, m)
-        for j in range(rows):
-            for i in range(left, right):
-                Z[i, j] = A[at + j, i] + t * B[at + j, i]
+        for i in range(left, min(left + TILE, m)):
+            for j in range(rows):
+                Z[i, j] = A[j, i] + t * B[j, i]
 
 
 @compiled
-def scatter(Z: Any, at: int, rows: int, field: Any) -> None:
-    """Write a block into a field (n, m)."""
-    m = Z.shape[0]
+def scatter(Z: Any, field: Any) -> None:
+    """Write Z into the block's rows of a field (rows, m)."""
+    m, rows = Z.shape[0], field.shape[0]
     for left in range(0, m, TILE):
-        right = min(left + TILE, m)
-        for j in range(rows):
-            for i in range(left, right):
-                field[at + j, i] = Z[i, j]
+        for i in range(left, min(left + TILE, m)):
+            for j in range(rows):
+                field[j, i] = Z[i, j]

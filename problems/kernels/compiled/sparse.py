@@ -59,9 +59,10 @@ def pass_over(
         if kind < INDICATORS:
             scores(indptr, indices, data, W, intercept, at, rows, line, Z)
         code, weight = codes[at : at + rows], weights[at : at + rows]
-        total += transform(kind, Z, other, at, rows, code, weight, number, A, B, scratch, losses)
+        block_a, block_b = A[at : at + rows], B[at : at + rows]
+        total += transform(kind, Z, other, rows, code, weight, number, block_a, block_b, scratch, losses)
         if R.shape[0] > 0:
-            on_rows.scatter(Z, at, rows, R)
+            on_rows.scatter(Z, R[at : at + rows])
     return total
 
 

@@ -34,8 +34,8 @@ def split_pass(
     primal = dual = size_z = size_u = 0.0
     for at in range(first, last, block):
         rows = min(block, last - at)
-        on_rows.gather(Z, at, rows, Zb)
-        on_rows.gather_on_line(T, U, rescale, at, rows, V)
+        on_rows.gather(Z[at : at + rows], Zb)
+        on_rows.gather_on_line(T[at : at + rows], U[at : at + rows], rescale, V)
         _newton(
             Zb, V, rows, codes[at : at + rows], weights[at : at + rows], rho, accuracy, most, trial, P, G, scratch,
             numbers, far,
