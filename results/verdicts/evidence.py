@@ -61,13 +61,15 @@ class Unit:
 class Sample:
     """What one arm measured in one cell: its runs, and where the cell lies on each axis.
 
-    `oldest` is the UTC time of the first of its measurements, `runs` are seed and repeat of each.
+    `oldest` is the UTC time of the first of its measurements, `runs` are seed and repeat of each, `disturbed` the keys
+    of those during which other work shared the machine.
     """
 
     times: Times
     axes: dict[str, float]
     oldest: str
     runs: tuple[tuple[Any, Any], ...]
+    disturbed: tuple[str, ...]
 
     def paired(self, other: Sample) -> tuple[Times, Times]:
         """The times of both in the runs that both have made, in one order."""
@@ -126,6 +128,7 @@ class Evidence:
                 _axes(runs[0][0]),
                 min(str(row["measured_at"]) for row, _, _ in runs),
                 tuple((row["seed"], row["repeat"]) for row, _, _ in runs),
+                tuple(str(row["key"]) for row, _, _ in runs if pd.notna(row.get("disturbed"))),
             )
             for place, runs in found.items()
         }
@@ -196,7 +199,7 @@ def _says_nothing(ask: Ask, row: dict[str, Any]) -> bool:
     return bool(
         status in FAILED
         or status == "no-minimiser"
-        or (status == "stalled" and row["certificate"] == "zero")
+        or (status in ("stalled", "breakdown") and row["certificate"] == "zero")
         or (status == "skipped" and ask.reached is not False)
     )
 

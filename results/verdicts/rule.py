@@ -137,9 +137,10 @@ class Ask:
             raise RuleError(f"of = {self.of!r}: there is no such quantity; there are {', '.join(known)}")
         to_gap, paired = known[self.of].kind == "to a gap", self.statistic in ("ratio", "difference")
         along, bounded = self.statistic in ("slope", "trend"), self.above is not None or self.below is not None
+        bounds = (self.above, self.below)
         wrong = {
             "gaps": to_gap != bool(self.gaps),
-            "against": paired != bool(self.against),
+            "against": paired != bool(self.against) or (None not in bounds and any(one.best for one in self.against)),
             "along": along != (self.along is not None),
             "reached": self.reached is not None and (not to_gap or bounded or self.statistic != "value"),
             "above, below": not bounded and self.reached is None,
@@ -200,7 +201,7 @@ class Ask:
 
 _EXPECTED = {
     "gaps": "quantities to a gap need gaps, and no others have any",
-    "against": "ratio and difference need rivals, and no others have any",
+    "against": "ratio and difference need rivals, and no others have any; in an interval no form is best",
     "along": "slope and trend need an axis, and no others have one",
     "reached": "it is for the value of a quantity to a gap, in place of above and below",
     "above, below": "a bound is needed, and an interval from the smaller to the larger",

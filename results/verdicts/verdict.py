@@ -44,7 +44,7 @@ class Part:
     evidence: str
     form: str
     places: tuple[Place, ...]
-    oldest: str | None
+    used: tuple[Sample, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -122,12 +122,15 @@ def judge(
     told = [part for part in parts if part.evidence != "absent"]
     if not any(part.places for part in told):
         return Verdict("undecided", ("its grid has no cell in this tier",), parts)
-    oldest = min((part.oldest for part in parts if part.oldest), default=None)
+    oldest = min((sample.oldest for part in parts for sample in part.used), default=None)
     strict = [part for part in told if part.form != "as published"]
     mild = [part for part in told if part.form != "at its best"]
     word, reasons = combined([part.word for part in strict], universal), [_count(part) for part in strict]
     if all(part.counts["missing"] == len(part.places) for part in told):
         reasons = ["nothing of its grid has been measured"]
+    timed = [sample for part in parts if known[part.ask.of].noisy for sample in part.used]
+    if disturbed := {key for sample in timed for key in sample.disturbed}:
+        reasons.append(f"other work shared the machine during {len(disturbed)} of its timed runs")
     published = combined([part.word for part in mild], universal)
     if word in ("contradicted", "partly") and published in ("reproduced", "partly") and word != published:
         word = "partly"
@@ -161,7 +164,7 @@ def combined(words: Sequence[str], universal: bool = False) -> str:
 def _parts(ask: Ask, quantity: Quantity, grid: Sequence[Unit], evidence: Evidence) -> list[Part]:
     units = [unit for unit in grid if ask.about(unit.experiment, unit.penalty, unit.problem)]
     if not units:  # in this tier: what was not asked has not been answered
-        return [Part(ask, None, None, "real", "", (), None)]
+        return [Part(ask, None, None, "real", "", ())]
     parts = []
     for gap in ask.gaps or (None,):
         found = evidence.samples(ask, quantity, gap)
@@ -169,8 +172,8 @@ def _parts(ask: Ask, quantity: Quantity, grid: Sequence[Unit], evidence: Evidenc
             for form in ("as published", "at its best") if rival is not None and rival.best else ("",):
                 for kind in dict.fromkeys(unit.evidence for unit in units):
                     here = [unit for unit in units if unit.evidence == kind]
-                    places, oldest = _places(ask, quantity, here, found, _arms(rival, form))
-                    parts.append(Part(ask, rival, gap, kind, form, places, oldest))
+                    places, used = _places(ask, quantity, here, found, _arms(rival, form))
+                    parts.append(Part(ask, rival, gap, kind, form, places, used))
     return parts
 
 
@@ -180,7 +183,7 @@ def _arms(rival: Rival | None, form: str) -> tuple[str, ...]:
 
 def _places(
     ask: Ask, quantity: Quantity, units: Sequence[Unit], found: Samples, arms: tuple[str, ...]
-) -> tuple[tuple[Place, ...], str | None]:
+) -> tuple[tuple[Place, ...], tuple[Sample, ...]]:
     used: list[Sample] = []
     places = []
     if ask.along is not None:
@@ -201,7 +204,7 @@ def _places(
             # A rival's best form that was not run is not beaten.
             whole = len(there) == 1 + len(arms)
             places.append(Place(unit, _interval(ask, quantity, unit, *there) if whole else None))
-    return tuple(places), min((one.oldest for one in used), default=None)
+    return tuple(places), tuple(used)
 
 
 def _interval(ask: Ask, quantity: Quantity, unit: Unit, mine: Sample, *others: Sample) -> Interval:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -158,12 +159,27 @@ def test_a_changed_rule_is_another_one_and_gives_no_verdict_until_it_is_fixed(tm
     assert not history.amended(fixed, None)
 
 
-def test_the_dates_of_the_history_are_not_before_their_commits() -> None:
-    """A date written too early would hide a rule that was changed after the evidence."""
+def test_a_date_that_was_written_too_early_gives_way_to_that_of_its_commit(tmp_path: Path) -> None:
+    """It would hide a rule that was changed after the evidence."""
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    claim, file = CLAIMS["P9"], tmp_path / "history.toml"
+    early = datetime(2001, 1, 1, tzinfo=UTC)
+    history.fix([claim], early, file)
+    for words in (["init", "-q"], ["add", file.name], ["commit", "-q", "-m", "rules"]):
+        subprocess.run([*git, *words], check=True)
+    fixed = history.fixed(claim, file)
+    assert fixed is not None
+    assert fixed.at > datetime(2026, 1, 1, tzinfo=UTC)
+    assert re.fullmatch(r"[0-9a-f]{40}", str(fixed.commit))
+    assert history.amended(fixed, "2025-12-31T00:00:00Z")
+
+
+def test_an_ask_has_its_control_and_its_real_data_in_every_tier_in_which_it_is_asked() -> None:
+    """Without the grid of an effect that is absent, the one with the effect would stand alone."""
     for claim in RULED:
-        fixed = history.fixed(claim)
-        assert fixed is not None
-        assert fixed.commit is None or re.fullmatch(r"[0-9a-f]{40}", fixed.commit)
+        for ask in claim.rule:
+            tiers = {experiments()[name].tiers for name in ask.within if name != "smoke"}
+            assert len(tiers) == 1, f"{claim.id}: {ask.of}"
 
 
 def test_the_ledger_as_text_and_json(tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def test_a_run_that_stopped_at_a_looser_gap_may_have_reached_this_one() -> None:
         ({"status": "no-minimiser"}, False),
         ({"status": "skipped"}, False),
         ({"status": "stalled", "certificate": "zero"}, False),  # no bound: the gap is not known
+        ({"status": "breakdown", "certificate": "zero"}, False),
         ({"status": "stalled", "certificate": "dual"}, True),
         ({"status": "diverged"}, True),
         ({"status": "breakdown"}, True),

@@ -186,6 +186,7 @@ def test_each_ask_needs_real_data_of_its_own() -> None:
         ({"of": "speed"}, "of = 'speed': there is no such quantity"),
         ({"gaps": ()}, "gaps = \\(\\): quantities to a gap need gaps"),
         ({"against": ()}, "ratio and difference need rivals"),
+        ({"below": 2.0, "against": (Rival("b", ("c",)),)}, "in an interval no form is best"),
         ({"above": None}, "a bound is needed"),
         ({"below": 1.0}, "an interval from the smaller to the larger"),
         ({"along": "n"}, "slope and trend need an axis"),
@@ -199,3 +200,11 @@ def test_a_rule_that_cannot_be_asked_is_refused(changes: dict[str, Any], message
     RATIO.check(KNOWN)
     with pytest.raises(RuleError, match=message):
         dataclasses.replace(RATIO, **changes).check(KNOWN)
+
+
+def test_a_noisy_machine_is_said() -> None:
+    (unit,) = grid = units(1)
+    shared = [runs(unit, "a", five(1), disturbed="load 3.1"), runs(unit, "b", five(3))]
+    assert "other work shared the machine during 5 of its timed runs" in verdict(shared, grid).reasons
+    counted = dataclasses.replace(RATIO, of="gradient equivalents")
+    assert not any("shared" in reason for reason in verdict(shared, grid, counted).reasons)
