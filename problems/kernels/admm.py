@@ -35,8 +35,8 @@ def split_step(
     primal, dual, size_primal, size_dual : float
         Squared norms of ``X W - Z``, ``Z - Z_old``, Z and U.
     """
-    on_fields.scores(part, W, T)
     passes.check_fields(part, part.m, Z, U)
+    on_fields.scores(part, W, T)
     edges = passes.chunks(part.n, BLOCK, 0, most=64)
     numbers = Z.dtype.type(rho), Z.dtype.type(rescale), accuracy, most
 
