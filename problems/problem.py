@@ -8,6 +8,7 @@ W is (p, m): a column a class, a row a feature and, with an intercept, one more 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pianobench.problems.conditioning import condition
-from pianobench.problems.cost import Cost, Meter
+from pianobench.problems.cost import EXP_FLOPS, Cost, Meter
 from pianobench.problems.data import rows_in_memory
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels import fields as on_fields
@@ -201,9 +202,14 @@ class Problem(SampleSpace):
         """
         if "columns" not in self.has:
             raise TypeError("coordinate steps need all rows in one place: this problem's rows are spread")
+        old = W
         W, loss = self.home.reduce(coordinate_sweep, rule, W, order, groups, gamma, self.pen, fields=(margins,))
-        smooth = self.prices.smooth
-        self.meter.charge(Cost(2.0 * self.n, 2.0 * smooth.flops, 2.0 * smooth.bytes, order.size))
+        # a weight costs a slope over its column and, where it moves, an exponential an entry
+        seen, moved = order.size / W.size, np.count_nonzero(old != W) / W.size
+        entries, prices = self.prices.nnz * self.m, self.prices
+        flops = (6.0 * seen + (EXP_FLOPS + 6.0) * moved) * entries
+        self.meter.charge(Cost((seen + moved) * self.n, flops, (seen + moved) * entries * prices.entry_bytes))
+        self.meter.charge(Cost(depth=math.ceil(order.size / groups)) + prices.softmax + prices.softmax)
         return W, float(loss) + self.pen.quadratic(W)
 
     # other problems from this one -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.problems.cost import Cost, Meter, Prices
+from pianobench.problems.kernels import conflicts
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.penalties import Array
 from pianobench.problems.rows import Field, Kernel, Layout, Rows
@@ -91,7 +92,7 @@ class SampleSpace:
 
     def map_rows(
         self, kernel: Kernel, *fields: Field, W: Array | None = None, parameters: tuple[Any, ...] = ()
-    ) -> tuple[float, ...]:
+    ) -> tuple[Any, ...]:
         """Sums, over the parts of the rows, of ``kernel(part, [W,] *parameters, *fields)``; it may write the fields."""
         result = self.home.reduce(kernel, *(() if W is None else (W,)), *parameters, fields=fields)
         width = sum(f.k for f in fields) / self.m
@@ -128,6 +129,20 @@ class SampleSpace:
         (G,) = self.home.reduce(on_fields.gram, fields=() if w is None else (w,))
         self.meter.charge(self.prices.product(self.p / self.m))
         return np.asarray(G)
+
+    def squares(self, crowded: bool = False) -> Array:
+        """``sum_j a_j x_jl^2`` (p, 1), float64; where `crowded`, each row counts as often as it has non-zeros."""
+        (s,) = self.home.reduce(conflicts.squares, crowded)
+        self.meter.charge(self.prices.product((1.0 + crowded) / self.m))
+        return np.asarray(s)
+
+    def colours(self) -> NDArray[np.intp]:
+        """Colours (p,) of the columns, from 0: no row is non-zero in two of one colour. Needs "columns"."""
+        if "columns" not in self.has:
+            raise TypeError("colours need all rows in one place: this problem's rows are spread")
+        (colour,) = self.home.reduce(conflicts.colours)
+        self.meter.charge(self.prices.product(1.0 / self.m))
+        return np.asarray(colour)
 
     def only_active(self, V: Array) -> Array:
         """V (p, m) with 0 where a weight is held at 0."""
