@@ -121,6 +121,7 @@ def _cache() -> dict[str, Any]:
     return {
         "folder": str(folder),
         "bytes": folder_bytes(folder),
+        "kernels_bytes": folder_bytes(folder / "numba"),
         "states": len(list((folder / "numba").glob("*"))),
         "has_present_state": compiled.is_dir(),
         "error": not_writable(folder),

@@ -15,16 +15,25 @@ WIDTH = 100
 
 def doctor(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the runs.")] = DEFAULT_ROOT,
+    floor: Annotated[
+        bool, typer.Option("--floor", help="Measure kernels against what this machine can do at best: a minute.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> None:
     """Say what this machine offers, what is missing, and what would spoil a measurement."""
     from pianobench.experiments import health
 
     facts = health.examine(out)
+    if floor:
+        from pianobench.experiments import floor as measured
+
+        facts["floor"] = measured.examine()
     if as_json:
         print(json.dumps(facts, indent=1))
     else:
         _show(facts)
+        if floor:
+            print("\n" + "\n".join(floor_lines(facts["floor"])))
     if facts["broken"]:
         raise typer.Exit(1)
 
@@ -97,7 +106,8 @@ def lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if cache["states"]:
         here = "with" if cache["has_present_state"] else "without"
         states = (
-            f"{readable(cache['bytes'])}, kernels of {cache['states']} states of the sources, {here} the present one"
+            f"{readable(cache['bytes'])}, {readable(cache['kernels_bytes'])} of it kernels of {cache['states']} states "
+            f"of the sources, {here} the present one"
         )
     writable = "cannot be written to" if results["error"] else f"{readable(results['free_bytes'])} of disk free"
     found += [
@@ -113,6 +123,34 @@ def lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     else:
         found.append(("shared data", "none; PIANOBENCH_SHARED_DATA names the folder of larger sets"))
     return found + _libraries(facts["libraries"])
+
+
+def floor_lines(found: dict[str, Any]) -> list[str]:
+    """What `--floor` has measured, in tables, and what their numbers mean."""
+    said = ["At best, by threads: one read of an array larger than the cache, and products of square matrices."]
+    for rate in found["rates"]:
+        flops = f"{1e-9 * rate['float64']:.1f} Gflop/s in float64, {1e-9 * rate['float32']:.1f} in float32"
+        said.append(f"{rate['threads']:4} threads  {1e-9 * rate['bytes']:.1f} GB/s, {flops}")
+    said += [
+        "",
+        "Kernels, median of several calls, on random data in float64.",
+        "  floor: time over the larger of its products' flops at that rate and one read of X; 1 is the best there is,",
+        "         and what is above it goes to exponentials where classes are few, and to indices where X is sparse.",
+        "  NumPy: time over that of X @ W and X.T @ R alone, on all threads; below 1 is faster.",
+        "  Gflop/s: what the call declares as its cost over its time; alike for all where declared costs are just.",
+        f"{'rows':>7} {'columns':>7} {'classes':>7} threads  {'kernel':9} {'ms':>8} {'floor':>6} {'NumPy':>6} Gflop/s",
+    ]
+    for row in found["kernels"]:
+        shape = f"{row['n']:7} {row['d']:7} {row['m']:7} {row['threads']:7}  {row['kernel']:9}"
+        ratios = f"{row['times_floor']:6.2f} {row['times_numpy']:6.2f} {row['declared_gigaflops']:7.1f}"
+        said.append(f"{shape} {row['milliseconds']:8.2f} {ratios}" + (" sparse" if row["layout"] == "csr" else ""))
+    first = found["first_calls"]
+    said += [
+        "",
+        "First calls of what PIANO and L-BFGS use, on 64 rows: paid once in each process, off the clock.",
+        f"  compiled {first['compiled']:.1f} s, from the cache {first['from_cache']:.2f} s, then {first['warm']:.4f} s",
+    ]
+    return said
 
 
 def _libraries(libraries: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from commands import Done, process
 
-from pianobench.experiments import health
+from pianobench.experiments import floor, health
 from pianobench.experiments.cli import doctor
 
 
@@ -183,3 +183,35 @@ def test_missing_optional_libraries_come_with_what_installs_them(facts: dict[str
     text = dict(doctor.lines(facts))
     assert text["required"] == "numpy 2.4"
     assert text["extra bench"] == "missing: asv (pip install 'pianobench[bench]')"
+
+
+def test_kernels_against_what_the_machine_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "DENSE": ((300, 5, 3),), "SPARSE": (300, 40, 3, 0.05), "SECONDS": 0.0, "QUIET": 0.0, "SIDE": 64
+    }.items():  # fmt: skip
+        monkeypatch.setattr(floor, name, value)
+    first = {"first": 2.0, "warm": 0.5}
+    monkeypatch.setattr(floor, "first_calls", lambda _folder: first)
+    found = json.loads(json.dumps(floor.examine()))
+    counts = sorted({1, health.environment.available_cores()})
+    assert [rate["threads"] for rate in found["rates"]] == counts
+    assert all(rate[name] > 1e6 for rate in found["rates"] for name in ("bytes", "float64", "float32"))
+    assert len(found["kernels"]) == 2 * 3 * len(counts)
+    assert {row["layout"] for row in found["kernels"]} == {"dense", "csr"}
+    for row in found["kernels"]:
+        assert min(row["milliseconds"], row["times_floor"], row["times_numpy"], row["declared_gigaflops"]) > 0
+    assert found["first_calls"] == {"compiled": 2.0, "from_cache": 2.0, "warm": 0.5}
+    text = doctor.floor_lines(found)
+    assert max(map(len, text)) <= 112
+    assert sum(line.endswith(" sparse") for line in text) == 3 * len(counts)
+
+
+def test_a_floor_is_the_larger_of_two_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floor, "seconds", lambda _call: 1.0)
+    monkeypatch.setattr(floor, "QUIET", 0.0)
+    problem = floor.dense(100, 5, 3)
+    for rate, least in (({"float64": 1e3, "bytes": 1e9}, 6.0), ({"float64": 1e9, "bytes": 8e2}, 5.0)):
+        smooth, moments, _ = floor.of_problem(problem, {1: rate})
+        assert smooth["times_floor"] == pytest.approx(1 / least)
+        assert moments["times_floor"] == pytest.approx(1 / (9.0 if least == 6.0 else 5.0))
+        assert smooth["declared_gigaflops"] == pytest.approx(1e-9 * problem.prices.smooth.flops)

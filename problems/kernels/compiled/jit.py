@@ -22,6 +22,7 @@ FAST = {"contract"}
 intrinsic: Any = numba.extending.intrinsic
 overload: Any = numba.extending.overload
 types: Any = numba.types
+config: Any = numba.config
 cgutils: Any = numba.core.cgutils
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -31,12 +32,12 @@ def compiled(function: Function) -> Function:
     """Without the GIL, division by zero as NumPy has it, kept on disk for the next process."""
     folder = compiled_kernels()
     # Numba asks for its folder when it decorates; set for good it would be that of the user's own functions too.
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
     try:
         kept = _writable(folder)
         return cast(Function, njit(nogil=True, error_model="numpy", cache=kept, fastmath=FAST)(function))
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 @cache

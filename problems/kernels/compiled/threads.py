@@ -128,8 +128,8 @@ def _blas() -> tuple[list[Any], list[Any]]:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     found = [one for one in ThreadpoolController().lib_controllers if one.user_api == "blas"]
-    by_thread = [getattr(one, "threading_layer", None) == "openmp" for one in found]
-    return tuple([one for one, own in zip(found, by_thread, strict=True) if own is kind] for kind in (False, True))
+    own = [one for one in found if getattr(one, "threading_layer", None) == "openmp"]
+    return [one for one in found if one not in own], own
 
 
 @cache
