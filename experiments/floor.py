@@ -25,7 +25,7 @@ from pianobench.problems import Problem
 from pianobench.problems.kernels.compiled import threads
 from pianobench.problems.kernels.compiled.jit import compiled
 
-STREAM = 1 << 26  # bytes that are read for the bandwidth: more than a cache holds
+STREAM = 1 << 28  # bytes that are read for the bandwidth: more than a cache holds
 SIDE = 1024  # of the square matrices whose product gives the rate
 DENSE = ((20_000, 64, 10), (20_000, 100, 50), (5_000, 500, 200), (50_000, 784, 10), (3_000, 2_000, 20))
 SPARSE = (20_000, 50_000, 20, 5e-4)  # n, d, m and the density
