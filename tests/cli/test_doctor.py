@@ -187,7 +187,8 @@ def test_missing_optional_libraries_come_with_what_installs_them(facts: dict[str
 
 def test_kernels_against_what_the_machine_can_do(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
-        "DENSE": ((300, 5, 3),), "SPARSE": (300, 40, 3, 0.05), "SECONDS": 0.0, "QUIET": 0.0, "SIDE": 64, "STREAM": 1 << 16
+        "DENSE": ((300, 5, 3),), "SPARSE": (300, 40, 3, 0.05), "SECONDS": 0.0, "QUIET": 0.0, "SIDE": 64,
+        "STREAM": 1 << 16,
     }.items():  # fmt: skip
         monkeypatch.setattr(floor, name, value)
     first = {"first": 2.0, "warm": 0.5}
