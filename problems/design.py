@@ -92,21 +92,6 @@ class Design:
         Z = np.asarray(self.each(self.values(FLOAT64), np.abs) @ wanted[: self.d])
         return Z + wanted[-1] if self.intercept else Z
 
-    def by_column(self, wanted: NDArray[np.intp]) -> dict[int, tuple[Index, Array]]:
-        """Places and float64 values of each wanted column: of all rows if dense, of the stored ones if sparse."""
-        own = wanted[wanted < self.d]
-        V = self.columns(own, False).values(FLOAT64)
-        found: dict[int, tuple[Index, Array]]
-        if isinstance(V, np.ndarray):
-            found = {l: (slice(None), column) for l, column in zip(own.tolist(), V.T.copy(), strict=True)}
-        else:
-            C = V.tocsc()
-            ends = [slice(*C.indptr[k : k + 2]) for k in range(own.size)]
-            found = {l: (C.indices[at].astype(np.intp), C.data[at]) for l, at in zip(own.tolist(), ends, strict=True)}
-        if own.size < wanted.size:
-            found[self.d] = slice(None), np.ones(self.n)
-        return found
-
     def slice(self, rows: Index) -> Design:
         """Some rows."""
         return replace(self, X=self.X[rows])
@@ -147,6 +132,11 @@ class Dense(Design):
             V = V * self.scale.astype(wide, copy=False)
         return V.astype(dtype, copy=False)
 
+    @cached_property
+    def transposed(self) -> Array:
+        """(d, n) X.T in C order, made once: a column is then in one piece. It is not conditioned."""
+        return np.ascontiguousarray(self.X.T)
+
     def columns(self, index: NDArray[np.intp], intercept: bool) -> Dense:
         centre, scale = (None if v is None else v[index] for v in (self.centre, self.scale))
         return replace(self, X=self.X[:, index], intercept=intercept, centre=centre, scale=scale)
@@ -168,9 +158,16 @@ class Csr(Design):
         """
         for first in range(0, self.n, rows):
             last = min(first + rows, self.n)
-            if wanted and (first, last) not in self._csc:
-                self._csc[first, last] = sp.csc_array(self.X if last - first == self.n else self.X[first:last])
-            yield first, last, self._csc.get((first, last))
+            yield first, last, self._columns(first, last) if wanted else None
+
+    def whole_columns(self) -> Matrix:
+        """X as CSC, made once."""
+        return self._columns(0, self.n)
+
+    def _columns(self, first: int, last: int) -> Matrix:
+        if (first, last) not in self._csc:
+            self._csc[first, last] = sp.csc_array(self.X if last - first == self.n else self.X[first:last])
+        return self._csc[first, last]
 
     @cached_property
     def _csc(self) -> dict[tuple[int, int], Matrix]:

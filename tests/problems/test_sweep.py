@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import plain_sweep
 import pytest
 import scipy.sparse as sp
 
-from pianobench.problems import L1, ElasticNet, Problem, certificate
-from pianobench.problems.kernels.coordinate import Rule
+from pianobench.problems import L1, ElasticNet, Penalty, Problem, certificate
+from pianobench.problems.kernels.compiled import threads
+from pianobench.problems.kernels.compiled.exponential import exp_of_either_sign
+from pianobench.problems.kernels.compiled.jit import compiled
+from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
 
 RNG = np.random.default_rng(0)
 N, D, M = 40, 4, 3
@@ -113,3 +117,116 @@ def test_float32_margins_stay_float32() -> None:
     W, margins, values = sweeps(problem, Rule(), 3)
     assert (W.dtype, margins.export()[0].dtype) == (np.float32, np.float32)
     assert values[-1] < values[0]
+
+
+@compiled
+def exponentials_of_either_sign(x: Any) -> Any:
+    out = np.empty_like(x)
+    for j in range(x.size):
+        out[j] = exp_of_either_sign(x[j])
+    return out
+
+
+CASES = [  # bound, tau, groups, gamma, size of the scores
+    ("bohning", 0.0, 1, 1.0, 1.0),
+    ("quarter", 0.3, 7, 0.5, 1.0),
+    ("taylor", 0.1, 1, 0.9, 1.0),
+    ("taylor", 1.0, 3, 0.3, 300.0),
+    ("bohning", 0.0, 2, 1.0, 1e5),
+]
+
+
+def random_sweep(layout: str, conditioning: str, dtype: Any, case: Any, n: int = 300, d: int = 7, m: int = 4) -> Any:
+    """A problem with dead, constant and repeated columns and weights of 0, where to start, and strengths (p, m)."""
+    rng = np.random.default_rng(n + d)
+    V = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3) + (3.0 if conditioning == "centre+scale" else 0.0)
+    V[:, 1], V[:, 2], V[:, 3] = 0.0, 2.0, V[:, 0]
+    a = rng.choice([0.0, 0.5, 2.0], n)
+    problem = Problem(
+        LAYOUTS[layout](V.astype(dtype)), rng.permutation(np.arange(n) % m), sample_weight=a, conditioning=conditioning
+    )
+    W = (case[-1] * rng.normal(size=(problem.p, m))).astype(dtype)
+    order = rng.permutation(np.append(np.arange(W.size), [0, 5, W.size - 1]))  # some weights twice
+    strengths = rng.random((2, problem.p, m)) * (rng.random((2, problem.p, m)) < 0.7)
+    return problem, W, order, Penalty(strengths[0], strengths[1])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(
+    ("layout", "conditioning", "dtype"),
+    [
+        ("dense", "none", "f8"),
+        ("dense", "centre+scale", "f8"),
+        ("dense", "scale", "f4"),
+        ("csr", "scale", "f8"),
+        ("csr", "none", "f4"),
+    ],
+)
+def test_is_the_plain_sweep(layout: str, conditioning: str, dtype: str, case: Any) -> None:
+    problem, W, order, pen = random_sweep(layout, conditioning, dtype, case)
+    bound, tau, groups, gamma, _ = case
+    (part,) = problem.home.parts  # type: ignore[attr-defined]
+    V = part.design.values(np.dtype(np.float64))
+    V = np.hstack([V if layout == "dense" else V.toarray(), np.ones((problem.n, 1))])
+    stored = np.ones_like(V, bool) if layout == "dense" else V != 0
+    margins = (V @ W).astype(dtype)
+    expected_W, expected_margins = plain_sweep.sweep(
+        V, stored, part.codes, part.weights, W, margins, order, bound=bound, tau=tau, groups=groups, gamma=gamma,
+        l1=pen.l1, l2=pen.l2,
+    )  # fmt: skip
+    got = margins.copy()
+    W_new, loss = coordinate_sweep(part, Rule(bound, tau), W, order, groups, gamma, pen, got)
+    accuracy = 1e-12 if dtype == "f8" else 2e-6
+    for mine, theirs in ((W_new, expected_W), (got, expected_margins)):
+        np.testing.assert_allclose(mine, theirs, rtol=accuracy, atol=accuracy * np.abs(theirs).max())
+    Z = got.astype(np.float64)
+    losses = np.logaddexp.reduce(Z, axis=1) - Z[np.arange(problem.n), part.codes]
+    assert loss == pytest.approx(part.weights @ losses, rel=accuracy)
+    assert np.abs(W_new - W).max() > 1e-3
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_same_bits_for_any_number_of_threads(layout: str) -> None:
+    problem, W, _, _ = random_sweep(layout, "none", "f8", CASES[0], n=3000, d=30, m=5)
+    once = np.arange(W.size)
+    for order in (once, np.tile(once[:20], 5)):  # the second: each group moves what the one before it has moved
+        results = []
+        for count in (1, 2, 3):
+            with threads.limit(count):
+                margins = problem.scores(W)
+                W_new, f = problem.sweep(Rule("taylor", 1.0), W, margins, order, groups=5, gamma=0.5)
+            results.append((W_new.tobytes(), margins.export()[0].tobytes(), f))
+        assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_score_that_is_no_number_comes_out(layout: str) -> None:
+    problem = make(layout, sample_weight=None)
+    margins = problem.field(M)
+    (Z,) = margins.parts  # type: ignore[attr-defined]
+    Z[3, 1] = np.nan
+    Z[5, 0] = np.inf  # a probability of 1: no harm
+    W, f = problem.sweep(Rule("taylor", 1.0), problem.zeros(), margins, np.arange(problem.p * M))
+    touched = np.append(X[3] != 0, True)
+    seen = touched if layout == "csr" else np.ones(D + 1, bool)
+    assert np.isnan(W[seen][1:]).all()
+    assert np.isnan(f)
+    assert np.isnan(Z[3, 1])
+
+
+def test_exponential_of_either_sign() -> None:
+    x = np.concatenate([np.linspace(-760, 715, 100_001), [0.0, 709.782, 1e300, -1e300, np.inf, -np.inf, np.nan]])
+    with np.errstate(over="ignore"):
+        expected = np.exp(x)
+    np.testing.assert_allclose(exponentials_of_either_sign(x), expected, rtol=4e-16, atol=5e-324)
+
+
+def test_what_fits_no_weight_is_refused() -> None:
+    problem = make("dense")
+    W, margins = problem.zeros(), problem.field(M)
+    for order in (np.array([problem.p * M]), np.array([-1]), np.array([0.0]), np.array([[0]])):
+        with pytest.raises(ValueError, match="numbers of weights"):
+            problem.sweep(Rule(), W, margins, order)
+    with pytest.raises(ValueError, match="a field has shape"):
+        problem.sweep(Rule(), W, problem.field(M + 1), np.array([0]))
+    assert problem.sweep(Rule(), W, margins, np.array([], int))[1] == pytest.approx(problem.value(W))

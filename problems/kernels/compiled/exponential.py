@@ -66,6 +66,11 @@ def exp(x: Any) -> Any:
     raise NotImplementedError
 
 
+def exp_of_either_sign(x: Any) -> Any:
+    """exp(x) in float64 for any x, inf from where it overflows; only within compiled code."""
+    raise NotImplementedError
+
+
 def log1p(x: Any) -> Any:
     """log(1 + x) for x >= 0 of either width, inf for inf, NaN for NaN; only within compiled code."""
     raise NotImplementedError
@@ -121,6 +126,16 @@ def _exp(x: Any) -> Any:
         return (p * left) * _from_bits(types.int32((rest + types.int32(127)) << types.int32(23)))
 
     return exp32
+
+
+@overload(exp_of_either_sign, jit_options={"fastmath": FAST}, inline="always")  # type: ignore[untyped-decorator]
+def _exp_of_either_sign(x: Any) -> Any:
+    del x
+
+    def either64(x: Any) -> Any:
+        return exp(710.0 if x > 710.0 else x)  # where the two factors of 2^k still are numbers
+
+    return either64
 
 
 @overload(log1p, jit_options={"fastmath": FAST}, inline="always")  # type: ignore[untyped-decorator]
