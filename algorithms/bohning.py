@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import State
+from pianobench.algorithms.contract import Breakdown, State
 from pianobench.problems import Problem
 from pianobench.problems.cost import Cost
 from pianobench.problems.penalties import Array
@@ -46,6 +46,8 @@ class Bohning:
         return 5 * p * p * 8 + 4 * p * m * 8
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> BohningState:
+        if problem.active is not None and not problem.active.all():
+            raise Breakdown("(3) moves all weights of a row: a sub-problem that holds some of them is beyond it")
         K = problem.gram(problem.weights())
         M = 0.5 * K + np.diag(np.broadcast_to(problem.pen.l2, (problem.p, 1))[:, 0])
         problem.meter.charge(Cost(flops=9.0 * problem.p**3, depth=problem.p))  # no call of the problem decomposes

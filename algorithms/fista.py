@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from pianobench.algorithms.contract import Breakdown, State
-from pianobench.algorithms.lbfgs import cauchy_length
+from pianobench.algorithms.lbfgs import cauchy_length, dot
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
 
@@ -66,7 +66,7 @@ class Fista:
         for _ in range(100):
             W = problem.prox(V - V.dtype.type(1.0 / L) * G, 1.0 / L)
             D = W - V
-            Q = f + _dot(D, G) + 0.5 * L * _dot(D, D) + problem.pen.nonsmooth(W)
+            Q = f + dot(D, G) + 0.5 * L * dot(D, D) + problem.pen.nonsmooth(W)
             if problem.value(W) <= Q + noise:  # (1)
                 break
             L *= self.growth
@@ -74,11 +74,7 @@ class Fista:
             raise Breakdown(f"no quadratic of curvature up to {L:.1g} lies above F")
         t_new = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * state.t**2))  # (2)
         moved = W - state.W
-        if -_dot(D, moved) > 0.0:  # (4)
+        if -dot(D, moved) > 0.0:  # (4)
             return FistaState(W=W, V=W, t=1.0, L=L, restarts=state.restarts + 1)
         V = W + W.dtype.type((state.t - 1.0) / t_new) * moved  # (3)
         return FistaState(W=W, V=V, t=t_new, L=L, restarts=state.restarts)
-
-
-def _dot(U: Array, V: Array) -> float:
-    return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from pianobench.algorithms.contract import Breakdown, State
-from pianobench.algorithms.lbfgs import cauchy_length
+from pianobench.algorithms.lbfgs import cauchy_length, dot
 from pianobench.algorithms.line_search import armijo
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
@@ -56,7 +56,7 @@ class Gd:
 
     def step(self, problem: Problem, state: GdState) -> GdState:
         line = problem.line(state.W, -state.G)  # (1)
-        slope = -float(np.vdot(state.G.astype(np.float64), state.G.astype(np.float64)))
+        slope = -dot(state.G, state.G)
         if slope == 0.0:
             raise Breakdown("the gradient is zero to rounding: no direction descends")
         noise = 4.0 * float(np.finfo(state.W.dtype).eps) * abs(state.f)

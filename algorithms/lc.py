@@ -166,9 +166,10 @@ class _Classes:
         for _ in range(40):
             mass, rise, _ = self._along(t)
             change = mass - self._mass - fixed * t + 0.5 * square * t * t
-            # in the noise of the values the slopes decide, see `strong_wolfe`
-            flat = (change <= noise) & (rise - fixed + square * t <= (2.0 * self._sufficient - 1.0) * slope)
-            too_far = descends & ~((change <= self._sufficient * t * slope) | flat)
+            # in the noise of the values the slopes decide, see `armijo`
+            shallow = rise - fixed + square * t <= (2.0 * self._sufficient - 1.0) * slope
+            enough = np.where(np.abs(change) <= noise, shallow, change <= self._sufficient * t * slope)
+            too_far = descends & ~enough
             if not too_far.any():
                 break
             t[too_far] *= 0.5
@@ -217,4 +218,4 @@ class _Lbfgs:
 
 def _dots(U: Array, V: Array) -> Array:
     """(m,) inner products of the columns, in float64."""
-    return np.einsum("lm,lm->m", U, V, dtype=np.float64)
+    return np.asarray(np.einsum("lm,lm->m", U, V, dtype=np.float64))

@@ -84,11 +84,12 @@ def armijo(
     Parameters
     ----------
     phi, f0, slope0, t, sufficient, noise
-        As for `strong_wolfe`.
+        As for `strong_wolfe`. Where f differs from f0 by noise alone, the slope decides instead.
     """
     for _ in range(most):
         f, slope = phi(t)
-        if f <= f0 + sufficient * t * slope0 or (f <= f0 + noise and slope <= (2.0 * sufficient - 1.0) * slope0):
+        flat = abs(f - f0) <= noise
+        if slope <= (2.0 * sufficient - 1.0) * slope0 if flat else f <= f0 + sufficient * t * slope0:
             return t
         t *= 0.5
     return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import psutil
 
 from pianobench.algorithms.contract import Breakdown, Solver
 from pianobench.algorithms.registry import solver_refusal
@@ -17,6 +18,7 @@ from pianobench.problems.penalties import Array
 
 GROWTH = 1.15  # the next checkpoint is due when the work done has grown by this, and by one gradient equivalent
 PATIENCE = 10  # checkpoints without progress before a run is called stalled: the work has then grown fourfold
+MOST_MEMORY = 0.8  # of the machine's, that a solver may ask for
 LOWER, TIGHTER = 1e-13, 0.01  # relative decrease of F, or of the gap, that counts as progress
 
 
@@ -131,9 +133,9 @@ def solve(
     Raises
     ------
     ValueError
-        The solver cannot take the problem, or W0 has another shape or type.
+        The solver cannot take the problem, or not in the memory of this machine, or W0 has another shape or type.
     """
-    refusal = solver_refusal(solver, problem)
+    refusal = solver_refusal(solver, problem, int(MOST_MEMORY * psutil.virtual_memory().total))
     if refusal:
         raise ValueError(refusal)
     _check_start(problem, W0)

@@ -6,7 +6,8 @@ Minimises a smooth F(W): no penalty or l2. Monotone; superlinear rate. The Hessi
 (2) eta = min(forcing, sqrt(|G| / |G_0|))
 (3) W <- W + t D,  t = 1 halved until F falls by c t G.D
 
-Where H is singular (no penalty) the conjugate gradients stay in its range, in which G lies.
+H is singular along shifts of all classes in the rows that no penalty touches. G has no part along them, nor have the
+conjugate gradients; what rounding adds is taken off, or W would drift where F does not see it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from pianobench.algorithms.contract import State
+from pianobench.algorithms.lbfgs import dot, norm
 from pianobench.algorithms.line_search import armijo
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Curvature
@@ -62,14 +64,15 @@ class NewtonCg:
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> NewtonCgState:
         f, G = problem.smooth(W0)
-        return NewtonCgState(W=W0.copy(), f=f, G=G, size=_norm(G))
+        return NewtonCgState(W=W0.copy(), f=f, G=G, size=norm(G))
 
     def step(self, problem: Problem, state: NewtonCgState) -> NewtonCgState:
         W, f, G = state.W, state.f, state.G
         # departs: the book has sqrt(|G|), which depends on the units of F
-        eta = min(self.forcing, math.sqrt(_norm(G) / (state.size or 1.0)))  # (2)
-        D, products = conjugate_gradients(problem.curvature(W), G, eta, self.inner_steps)  # (1)
-        line, slope = problem.line(W, D), _dot(G, D)
+        eta = min(self.forcing, math.sqrt(norm(G) / (state.size or 1.0)))  # (2)
+        D, products = conjugate_gradients(problem.curvature(W), _unshifted(problem, G), eta, self.inner_steps)  # (1)
+        D = _unshifted(problem, D)
+        line, slope = problem.line(W, D), dot(G, D)
         noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
         t = armijo(line, f, slope, 1.0, sufficient=self.sufficient, noise=noise) if slope < 0.0 else None
         products += state.products
@@ -82,26 +85,27 @@ class NewtonCg:
 def conjugate_gradients(H: Curvature, G: Array, eta: float, most: int) -> tuple[Array, int]:
     """D (p, m) with ``|H D + G| <= eta |G|`` or after `most` products, and their number [NW06, algorithm 5.2]."""
     D, R, V = np.zeros_like(G), G, -G
-    rr = _dot(R, R)
-    enough = eta * math.sqrt(rr)
+    rr, steepest = dot(R, R), 0.0
+    enough, eps = eta * math.sqrt(rr), float(np.finfo(G.dtype).eps)
     for products in range(most):
         if math.sqrt(rr) <= enough:
             return D, products
         HV = H @ V
-        bent = _dot(V, HV)
-        if not 0.0 < bent < math.inf:  # flat to rounding: what there is so far descends
+        bent, vv = dot(V, HV), dot(V, V)
+        if not 8.0 * eps * steepest * vv < bent < math.inf:  # flat to rounding: what there is so far descends
             return D, products + 1
+        steepest = max(steepest, bent / vv)
         alpha = rr / bent
         D = D + G.dtype.type(alpha) * V
         R = R + G.dtype.type(alpha) * HV
-        rr, before = _dot(R, R), rr
+        rr, before = dot(R, R), rr
         V = G.dtype.type(rr / before) * V - R
     return D, most
 
 
-def _dot(U: Array, V: Array) -> float:
-    return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))
-
-
-def _norm(U: Array) -> float:
-    return math.sqrt(_dot(U, U))
+def _unshifted(problem: Problem, V: Array) -> Array:
+    """V (p, m) with rows that add up to 0 where no penalty acts."""
+    free = np.broadcast_to(problem.pen.l2, (problem.p, 1)) == 0.0
+    if problem.active is not None:
+        free = free & problem.active.all(axis=1, keepdims=True)  # a row with a weight held at 0 cannot be shifted
+    return np.where(free, V - V.mean(axis=1, keepdims=True), V)
