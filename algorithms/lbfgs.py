@@ -105,12 +105,13 @@ def with_pair(
     pairs_s: Array, pairs_y: Array, gamma: float, s: Array, y: Array, most: int
 ) -> tuple[Array, Array, float]:
     """The pairs (k, p, m) with s, y (p, m) as the newest of at most `most`, and gamma of ``H0 = gamma I``."""
-    sy = dot(s, y)
-    if not sy > 1e-10 * np.sqrt(dot(s, s) * dot(y, y)):  # skip the pair: H must stay positive definite
+    sy, yy = dot(s, y), dot(y, y)
+    # Skip the pair: H must stay positive definite. Where F falls to zero, |y|^2 does before s'y.
+    if not (yy > 0 and sy > 1e-10 * np.sqrt(dot(s, s) * yy)):
         return pairs_s, pairs_y, gamma
     first = max(0, len(pairs_s) + 1 - most)
     pairs_s, pairs_y = (np.concatenate([old, new[None]])[first:] for old, new in ((pairs_s, s), (pairs_y, y)))
-    return pairs_s, pairs_y, sy / dot(y, y)  # (7.20)
+    return pairs_s, pairs_y, sy / yy  # (7.20)
 
 
 def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:
@@ -139,3 +140,8 @@ def cauchy_length(problem: Smooth, W: Array, G: Array) -> float:
 def dot(U: Array, V: Array) -> float:
     """Inner product in float64."""
     return float(np.vdot(U.astype(np.float64, copy=False), V.astype(np.float64, copy=False)))
+
+
+def norm(U: Array) -> float:
+    """Euclidean norm in float64."""
+    return float(np.sqrt(dot(U, U)))
