@@ -1,4 +1,4 @@
-"""SMLR, sparse multinomial logistic regression by cyclic coordinate steps on Boehning's bound [Kri05, Boh92].
+"""SMLR, sparse multinomial logistic regression by cyclic coordinate steps on Böhning's bound [Kri05, Böh92].
 
 Minimises F(W) = l(W) + l2/2 |W|^2 + l1 |W|_1, either strength may be 0. The Hessian of l is bounded by
 1/2 (I - 11'/m) (x) X' (a X), so that in one weight w_li, the others fixed,
@@ -8,7 +8,7 @@ Minimises F(W) = l(W) + l2/2 |W|^2 + l1 |W|_1, either strength may be 0. The Hes
 
 One weight after another, each with the gradient at those before it: F never rises; W converges to a minimiser, at a
 linear rate where F is strongly convex. l2 adds l2 w_li to G_li and l2 to B_l. In one weight p (1 - p) <= 1/4 holds too,
-and is less than Boehning's bound for m > 2: the variant with curvature 0.25.
+and is less than Böhning's bound for m > 2: the variant with curvature 0.25.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Coloured SMLR: elements that share no sample at once, on Boehning's bound [Kri05, Boh92].
+"""Coloured SMLR: elements that share no sample at once, on Böhning's bound [Kri05, Böh92].
 
 Minimises F(W) = l(W) + l2/2 |W|^2 + l1 |W|_1, either strength may be 0. Ours, to try the claim of [JB20] that SMLR
 cannot be parallelised. The features are coloured greedily, in their order: two of one colour are never non-zero in one

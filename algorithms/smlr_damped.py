@@ -1,9 +1,9 @@
-"""Damped SMLR: all elements at once on Boehning's bound [Kri05, Boh92], the steps divided by the number of conflicts.
+"""Damped SMLR: all elements at once on Böhning's bound [Kri05, Böh92], the steps divided by the number of conflicts.
 
 Minimises F(W) = l(W) + l2/2 |W|^2 + l1 |W|_1, either strength may be 0. Ours, to try the claim of [JB20] that SMLR
 cannot be parallelised. With c_j the number of non-zeros of row j (an intercept counts), the Hessian H of l satisfies
 
-    v' H v <= 1/2 sum_i sum_j a_j (x_j . v_i)^2                [Boh92]: diag(p) - p p' <= (I - 11'/m)/2 <= I/2
+    v' H v <= 1/2 sum_i sum_j a_j (x_j . v_i)^2                [Böh92]: diag(p) - p p' <= (I - 11'/m)/2 <= I/2
            <= 1/2 sum_i sum_j a_j c_j sum_l x_jl^2 v_li^2      Cauchy and Schwarz over the c_j terms that are not 0
 
 so the curvature of each element may be taken, for all of them at once, as
