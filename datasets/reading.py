@@ -78,7 +78,7 @@ def read(
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     for path in files:
         if not path.is_file():
-            raise UnusableFile(f"there is no file {path.name}" + (" (it is a folder)" if path.is_dir() else ""))
+            raise UnusableFile(f"there is no file {path}" + (" (it is a folder)" if path.is_dir() else ""))
     form = form or _form(files[0])
     options = {name: value for name, value in options.items() if value is not None}
     _check_options(files[0], form, options)

@@ -46,7 +46,8 @@ def of_options(
     """
     whole = named(data, options, beside=test)
     if test is not None:
-        return parts(whole) if whole.parts else with_test(whole, from_file([test], options))
+        own = data.partition(":")[0] in names()  # then `named` has not read the file beside it
+        return with_test(whole, from_file([test], options)) if own or not whole.parts else parts(whole)
     if share is not None:
         return split(whole, share, seed)
     return parts(whole)
@@ -97,7 +98,8 @@ def parts(whole: Dataset) -> Held:
     train, test = whole.part("train"), whole.part("test")
     strange = set(np.unique(test.y).tolist()) - set(np.unique(train.y).tolist())
     if strange:
-        raise UserMistake(_strange(test.name, whole.classes[min(strange)], train.name, whole.classes))
+        there = [whole.classes[code] for code in np.unique(train.y)]
+        raise UserMistake(_strange(test.name, whole.classes[min(strange)], train.name, there))
     return Held(replace(train, name=whole.name), replace(test, name=f"{whole.name}-held-out"))
 
 

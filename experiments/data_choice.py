@@ -33,7 +33,8 @@ def load(name: str) -> Dataset:
         return found.part(part) if part else found
     if key not in own and Path(name).suffix in forms.ENDINGS:
         raise datasets.UnknownDataset(
-            f'no data set is called {name!r}: your own file is data = "{name}" in place of datasets'
+            f'no data set is called {name!r}: a file of your own is data = "{name}" in place of datasets, '
+            f"or `pianobench compare {name}`"
         )
     try:
         return replace(datasets.load(name), name=name)
@@ -73,6 +74,8 @@ def read_options(texts: Sequence[str]) -> dict[str, Any]:
         key, sign, value = text.partition("=")
         if not sign or not key.isidentifier():
             raise UserMistake(f"--read {text}: KEY=VALUE is expected, for example --read missing=drop")
+        if key in options:
+            raise UserMistake(f'--read {text}: {key} is given twice; several are a list: --read \'{key}=["a", "b"]\'')
         try:
             options[key] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:

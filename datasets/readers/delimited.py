@@ -200,7 +200,8 @@ def decoded(text: bytes, path: Path, line: int | None = None) -> str:
     try:
         found = text.decode("utf-8-sig" if line in (None, 1) else "utf-8")
     except UnicodeDecodeError as error:
-        what = "it is not UTF-8 text: save it as UTF-8, for example by iconv -f latin1 -t utf-8"
+        found = "utf-16" if text.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
+        what = f"it is not UTF-8 text: save it as UTF-8, for example by iconv -f {found} -t utf-8"
         raise Unreadable(what, line, path) from error
     if "\0" in found:
         raise Unreadable("it has a NUL character: this is no text, or damaged", line, path)

@@ -17,8 +17,10 @@ Place = str | int | None
 Documents = Iterator[tuple[str, str]]  # text and label of each
 
 
-def from_tsv(paths: Sequence[Path], text: Place, target: Place, header: bool) -> list[Documents]:
+def from_tsv(paths: Sequence[Path], text: Place, target: Place, header: bool | None) -> list[Documents]:
     """Of each file, lines ``label TAB text``, the text up to the end of the line; there are no quotes.
+
+    By default a first line whose text is ``text`` is a header.
 
     Raises
     ------
@@ -39,7 +41,10 @@ def from_tsv(paths: Sequence[Path], text: Place, target: Place, header: bool) ->
                     what = f"it begins {line[:40]!r} and has no tab: label TAB text is expected"
                     raise Unreadable(what, number, path)
                 first, last = line.split("\t", 1) if target == 0 else line.rsplit("\t", 1)
-                yield (last, _label(first, number, path)) if target == 0 else (first, _label(last, number, path))
+                words, label = (last, first) if target == 0 else (first, last)
+                if header is None and number == 1 and words.strip() == "text":
+                    continue
+                yield words, _label(label, number, path)
 
     return [documents(path) for path in paths]
 

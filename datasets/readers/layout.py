@@ -90,4 +90,9 @@ def _headed(first: list[str], second: list[str]) -> bool:
     """Whether the first row names columns: text stands above a number there, or it counts 0, 1, 2, ..."""
     counted = len(first) > 2 and first[:-1] == [str(position) for position in range(len(first) - 1)]
     pairs = zip(first, second, strict=False)
-    return counted or any(name and not is_number(name) and is_number(value) for name, value in pairs)
+    return counted or any(name and not _counts(name) and _counts(value) for name, value in pairs)
+
+
+def _counts(text: str) -> bool:
+    """Whether it is a number, perhaps with a decimal comma, which is refused later with the name of its column."""
+    return is_number(text.replace(",", ".", 1))

@@ -44,7 +44,7 @@ def read(
         ``text`` and ``label`` in JSON's objects, 0 and 1 in its pairs; in ``tsv``, target is 0 or 1.
     header : bool, optional
         Whether the first row names the columns: in CSV it does, by default, if it has the name of text or target; in
-        ``tsv``, it does not.
+        ``tsv``, if its text is ``text``.
     parts_in_file : sequence of str
         Names of the lists that are read as parts, in this order, of a JSON object.
     lowercase : bool
@@ -136,7 +136,7 @@ def _parts(
     if layout == "csv":
         return documents.from_csv(paths, text, target, header)
     if layout == "tsv":
-        return documents.from_tsv(paths, text, target, bool(header)), ()
+        return documents.from_tsv(paths, text, target, header), ()
     if layout == "json":
         return documents.from_json(paths, text, target, parts_in_file), ()
     return documents.from_jsonl(paths, text, target), ()

@@ -33,6 +33,7 @@ def claims(
     from pianobench.results.store import Store, StoreError
 
     known = {one.id: one for one in ledger()}
+    claim = claim and claim.upper()
     if claim is not None and claim not in known:
         raise UserMistake(f"no claim is called {claim!r}: there are {', '.join(known)}")
     if tier not in TIERS:

@@ -24,18 +24,18 @@ def compare(
         ),
     ] = None,
     penalty: Annotated[
-        list[str] | None, typer.Option(metavar="KIND", help="l1, l2 or none; repeatable.  [default: l1 and l2]")
+        list[str] | None, typer.Option(metavar="KIND", help="l1, l2 or none; repeatable; by default l1 and l2.")
     ] = None,
     lam: Annotated[
         list[float] | None, typer.Option(metavar="X", help="Strength in the data's units; repeatable.")
     ] = None,
     lam_factor: Annotated[
         list[float] | None,
-        typer.Option(metavar="X", help="The same as a multiple of lambda_max.  [default: 0.3, 0.03, 0.003]"),
+        typer.Option(metavar="X", help="The same as a multiple of lambda_max; by default 0.3, 0.03, 0.003."),
     ] = None,
     solver: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY", help="A key of `pianobench solvers` or path.py:Class; repeatable.  [default: all]"),
+        typer.Option(metavar="KEY", help="A key of `pianobench solvers` or path.py:Class; repeatable; by default all."),
     ] = None,
     intercept: Annotated[bool, typer.Option(help="Fit an intercept, never penalised.")] = True,
     conditioning: Annotated[
@@ -70,7 +70,10 @@ def compare(
         raise UserMistake(f"--test {test.name} and --split {split:g} are both given: leave one out")
     if lam and lam_factor:
         raise UserMistake(f"--lam {lam[0]:g} and --lam-factor {lam_factor[0]:g} are both given: leave one out")
-    reading = {**({} if target is None else {"target": target}), **data_choice.read_options(read or ())}
+    reading = data_choice.read_options(read or ())
+    if target is not None and "target" in reading:
+        raise UserMistake(f"--target {target} and --read target={reading['target']} are both given: leave one out")
+    reading |= {} if target is None else {"target": target}
     held = compare_data.of_options(data, reading, test, split, seed)
     options = comparing.Options(
         penalties=tuple(penalty or ("l1", "l2")),

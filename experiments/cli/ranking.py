@@ -126,7 +126,7 @@ def _rules(out: Console, tables: Tables, problems: pd.DataFrame) -> None:
             f"{judging.MARGIN:g}"
         )
     words = [
-        f"Places 2–4: the measurements leave these open. {rule}.",
+        f"A range of places, as 2–4: the measurements leave them open. {rule}.",
         "mean: geometric, the order; with compile, compiled: the warm-up counts, too (compiling, imports).",
         f"A gap not reached counts as {overall.CHARGE:g} × the budget of {tables.rows['max_seconds'].max():g} s.",
         f"Ahead over all is who is faster on {100 * overall.AGREEING:g} % of the problems.",

@@ -188,8 +188,16 @@ def test_a_file_of_held_out_samples_is_read_together_with_the_other(tmp_path: Pa
     np.testing.assert_array_equal(held.test.X.toarray(), [[1, 0, 0], [0, 0, 4]])
     assert held.test.y.tolist() == [2, 1]
     (tmp_path / "b.svm").write_text("3 1:1\n1 3:4\n")
-    with pytest.raises(UserMistake, match=r"a\.svm:test has the class '3', which a\.svm:train lacks"):
+    lacks = r"a\.svm:test has the class '3', which a\.svm:train lacks: its classes are '0', '1', '2';"
+    with pytest.raises(UserMistake, match=lacks):
         compare_data.of_options(str(tmp_path / "a.svm"), {}, test=tmp_path / "b.svm")
+
+
+def test_a_file_of_held_out_samples_counts_also_beside_a_set_that_its_origin_splits(tmp_path: Path) -> None:
+    np.savez(tmp_path / "b.npz", X=np.ones((2, 2308)), y=np.array(["BL", "RMS"]))
+    held = compare_data.of_options("khan_srbct", {}, test=tmp_path / "b.npz")
+    assert held.test is not None
+    assert (held.train.n, held.test.n, held.test.y.tolist()) == (83, 2, [0, 3])
 
 
 def test_samples_that_the_origin_holds_out_are_held_out() -> None:

@@ -147,6 +147,8 @@ def test_a_failed_run_is_exit_code_one_and_a_dry_run_runs_nothing(tmp_path: Path
         (["absent.csv"], "there is no file absent.csv"),
         (["iris", "--split", "1.5"], "split = 1.5: a share between 0 and 1"),
         (["iris", "--split", "0.5", "--test", "x.csv"], "--test x.csv and --split 0.5 are both given"),
+        (["x.csv", "--target", "a", "--read", "target=b"], "--target a and --read target=b are both given"),
+        (["x.csv", "--read", "drop=a", "--read", "drop=b"], "--read drop=b: drop is given twice; several are a list"),
         (["iris", "--lam", "1", "--lam-factor", "2"], "--lam 1 and --lam-factor 2 are both given"),
     ],
 )

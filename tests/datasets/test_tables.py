@@ -360,13 +360,14 @@ def test_a_header_that_cannot_be_told_is_a_note(tmp_path: Path) -> None:
         ("a,b,y\n1,2,0\ninf,4,1\n", {}, "line 3: column 'a' has inf, infinite"),
         ("a,b,y\n1,2,0\n3,-1e999,1\n", {}, "line 3: column 'b' has -inf, infinite"),
         ("a;b;y\n1,5;2;0\n3;4,5;1\n", {}, "line 2: column 'a' has '1,5': write numbers with a decimal point"),
+        ("a;b;y\n1,5;2,5;p\n3,5;4,5;q\n", {}, "line 2: column 'a' has '1,5': write numbers with a decimal point"),
         ('a,y\n"1,234",0\n5,1\n', {}, "line 2: column 'a' has '1,234': .* no mark of thousands"),
         ("a,y\n1,0\n2,1\n\n3,0\nunknown,1\n", {}, "line 6: column 'a' has 'unknown' among numbers: .*missing_values"),
         ("a,b,y\n1,1:0.5,0\n2,1:0.25,1\n", {}, "as svmlight has"),
         (IDS, {}, "'a' has 120 different texts in 120 rows"),
         ("a,b,y\n" + "1,p,0\n" * 30 + "3,q\0,1\n", {}, "line 32: it has a NUL character"),
         (b"a,b,y\n1,2,0\n3,\xe9,1\n", {}, "line 3: it is not UTF-8 text: save it as UTF-8"),
-        (b"\xff\xfea\0,\0y\0", {}, "line 1: it is not UTF-8"),
+        (b"\xff\xfea\0,\0y\0", {}, "line 1: it is not UTF-8 .*iconv -f utf-16 "),
     ],
 )
 def test_what_cannot_be_used_is_one_line_with_the_remedy(

@@ -78,6 +78,7 @@ def test_any_documents_are_as_the_formula_says_and_twice_the_same(tmp_path: Path
 
 LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "tsv": (tsv(TRAIN), {}),
+    "named.tsv": ("label\ttext\n" + tsv(TRAIN), {}),
     "txt": (
         "text first\n" + "".join(f"{t}\t{y}\r\n" for t, y in TRAIN).replace(", ", "\t").rstrip(),
         {"target": 1, "header": True},
