@@ -11,7 +11,7 @@ from cases import Case, draw
 from scipy.optimize import minimize
 
 from pianobench.algorithms import Breakdown, iterate, make_solver, solve
-from pianobench.algorithms.lbfgs import two_loop
+from pianobench.algorithms.lbfgs import two_loop, with_pair
 from pianobench.algorithms.line_search import strong_wolfe
 from pianobench.problems import L2, Problem
 
@@ -140,3 +140,10 @@ def test_starts_at_the_optimum() -> None:
     problem = Problem(np.array([[1.0], [-1.0], [1.0], [-1.0]]), [0, 0, 1, 1], penalty=L2(1.0))
     result = solve(make_solver("lbfgs"), problem)  # W = 0 is optimal
     assert (result.status, result.steps) == ("converged", 0)
+
+
+def test_a_gradient_whose_square_is_below_all_numbers_spoils_no_memory() -> None:
+    """Separable data without a penalty: F and its gradient fall to zero, and s'y outlives |y|^2."""
+    none, s = np.empty((0, 2, 3)), np.ones((2, 3))
+    pairs_s, pairs_y, gamma = with_pair(none, none, 0.5, s, 1e-170 * s, 10)
+    assert (len(pairs_s), len(pairs_y), gamma) == (0, 0, 0.5)
