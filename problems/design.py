@@ -139,7 +139,8 @@ class Dense(Design):
 
     def columns(self, index: NDArray[np.intp], intercept: bool) -> Dense:
         centre, scale = (None if v is None else v[index] for v in (self.centre, self.scale))
-        return replace(self, X=self.X[:, index], intercept=intercept, centre=centre, scale=scale)
+        X = np.take(self.X, index, axis=1)  # in rows, where X[:, index] would be in columns
+        return replace(self, X=X, intercept=intercept, centre=centre, scale=scale)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,6 +19,7 @@ from pianobench.problems.kernels.compiled.passes import (
     conditions,
     threads_for,
 )
+from pianobench.problems.kernels.compiled.passes import total as total_of
 from pianobench.problems.penalties import Array, Penalty
 
 BOUNDS = {"bohning": coordinate.BOHNING, "quarter": coordinate.QUARTER, "taylor": coordinate.TAYLOR}
@@ -101,7 +101,7 @@ def coordinate_sweep(
     if not alone:
         start[0][...] += change
     losses = over_rows(coordinate.end, margins, start[0], part.codes, part.weights, BLOCK)
-    return W, math.fsum(losses)
+    return W, total_of(losses)
 
 
 def _scores(part: Part) -> tuple[Array, Array]:
