@@ -76,6 +76,8 @@ def read(
     UnusableFile
     """
     files = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    if not files:
+        raise UnusableFile("no file is given: a path, or the paths of the parts, are expected")
     for path in files:
         if not path.is_file():
             raise UnusableFile(f"there is no file {path}" + (" (it is a folder)" if path.is_dir() else ""))

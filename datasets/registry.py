@@ -58,8 +58,10 @@ def load(name: str) -> Dataset:
     """
     from pianobench.datasets import fetched, generated
 
-    key, _, rest = name.partition(":")
+    key, colon, rest = name.partition(":")
     known = entries()
+    if colon and not rest:
+        raise UnknownDataset(f"{name!r} ends in a colon: the name of a part is expected after it, or parameters")
     if key not in known:
         remedy = fetched.remedy(key)
         if remedy is not None:

@@ -147,6 +147,8 @@ def test_files_that_are_not_there_or_of_no_known_form(tmp_path: Path) -> None:
     (tmp_path / "my.docx").touch()
     with pytest.raises(reading.UnusableFile, match=r"my\.docx: the ending tells the form, and \.npz"):
         reading.read(tmp_path / "my.docx")
+    with pytest.raises(reading.UnusableFile, match="no file is given"):
+        reading.read([])
     with pytest.raises(reading.UnusableFile, match=r"is a folder"):
         reading.read(tmp_path)
 

@@ -55,6 +55,7 @@ def test_a_part_and_a_generated_set_by_their_names() -> None:
     ("name", "error", "message"),
     [
         ("khan_srbct:trian", datasets.UnknownPart, "khan_srbct has no part 'trian': it has train, test"),
+        ("iris:", datasets.UnknownDataset, "'iris:' ends in a colon: the name of a part"),
         ("iris:train", datasets.UnknownPart, "iris has no part 'train': its origin does not split it"),
         ("libsvm/no-such", datasets.UnknownDataset, "'libsvm/no-such'"),
         ("libsvm/poker", datasets.MissingData, "not on this machine: `pianobench fetch libsvm/poker` brings it"),
