@@ -84,23 +84,25 @@ class NewtonCg:
 
 def conjugate_gradients(H: Curvature, G: Array, eta: float, most: int) -> tuple[Array, int]:
     """D (p, m) with ``|H D + G| <= eta |G|`` or after `most` products, and their number [NW06, algorithm 5.2]."""
-    D, R, V = np.zeros_like(G), G, -G
-    rr, steepest = dot(R, R), 0.0
-    enough, eps = eta * math.sqrt(rr), float(np.finfo(G.dtype).eps)
+    size = G.dtype.type(norm(G))
+    if size == 0.0:
+        return np.zeros_like(G), 0
+    D, R = np.zeros_like(G), G / size  # or products of gradients overflow where the steps do not
+    V, rr, steepest, eps = -R, dot(R, R), 0.0, float(np.finfo(G.dtype).eps)
     for products in range(most):
-        if math.sqrt(rr) <= enough:
-            return D, products
+        if math.sqrt(rr) <= eta:
+            return size * D, products
         HV = H @ V
         bent, vv = dot(V, HV), dot(V, V)
         if not 8.0 * eps * steepest * vv < bent < math.inf:  # flat to rounding: what there is so far descends
-            return D, products + 1
+            return size * D, products + 1
         steepest = max(steepest, bent / vv)
         alpha = rr / bent
         D = D + G.dtype.type(alpha) * V
         R = R + G.dtype.type(alpha) * HV
         rr, before = dot(R, R), rr
         V = G.dtype.type(rr / before) * V - R
-    return D, most
+    return size * D, most
 
 
 def _unshifted(problem: Problem, V: Array) -> Array:
