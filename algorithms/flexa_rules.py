@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pianobench.algorithms.contract import State
 from pianobench.algorithms.smlr_damped import soft_step
@@ -100,7 +101,7 @@ class FlexaRules:
         """The same model for a sweep."""
         return Rule(self.model, tau)  # type: ignore[arg-type]
 
-    def selected(self, problem: Problem, state: FlexaState, sigma: float) -> tuple[Array, Array]:
+    def selected(self, problem: Problem, state: FlexaState, sigma: float) -> tuple[Array, NDArray[np.bool_]]:
         """Best responses less W (p, m), and which of them are at least `sigma` times the largest."""
         assert state.h is not None
         D = soft_step(problem, state.W, state.G, state.h + state.tau) - state.W  # (1)

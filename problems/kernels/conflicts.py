@@ -25,8 +25,8 @@ def squares(part: Part, crowded: bool) -> tuple[Array]:
 
 def colours(part: Part) -> tuple[NDArray[np.intp]]:
     """(p,) greedy colours of the columns, from 0, in their order: each takes the first that none of its rows has."""
-    design, every = part.design, np.arange(part.n)
-    columns = _nonzero(design).T if isinstance(design, Dense) else sp.csc_array(_nonzero(design))
+    design, every = part.design, np.arange(part.n, dtype=np.intp)
+    columns: Matrix = _nonzero(design).T if isinstance(design, Dense) else sp.csc_array(_nonzero(design))
     if isinstance(design, Csr):
         columns.eliminate_zeros()
     colour = np.zeros(design.d + design.intercept, np.intp)
@@ -35,9 +35,9 @@ def colours(part: Part) -> tuple[NDArray[np.intp]]:
         if l == design.d:
             rows = every
         elif isinstance(design, Dense):
-            rows = np.flatnonzero(columns[l])
+            rows = np.flatnonzero(np.asarray(columns[l]))
         else:
-            rows = columns.indices[columns.indptr[l] : columns.indptr[l + 1]]
+            rows = columns.indices[columns.indptr[l] : columns.indptr[l + 1]].astype(np.intp)
         free, start, size = np.arange(count), 0, 4
         while free.size and start < rows.size:  # few rows rule out most colours
             free = free[~seen[np.ix_(free, rows[start : start + size])].any(axis=1)]
