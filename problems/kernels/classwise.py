@@ -81,6 +81,7 @@ def _normalise(M: Any, first: int, last: int) -> None:
 @compiled
 def _along(M: Any, XD: Any, R: Any, t: Any, weights: Any, first: int, last: int, block: int) -> Any:
     m = M.shape[1]
+    most = M.dtype.type(130 if M.itemsize == 4 else 1000)  # beyond it exp is infinite; far beyond, `exp` is wrong
     total, part = np.zeros((3, m)), np.zeros((3, m))
     for at in range(first, last, block):
         part[:] = 0.0
@@ -91,7 +92,8 @@ def _along(M: Any, XD: Any, R: Any, t: Any, weights: Any, first: int, last: int,
                     R[j, i] = 0
                 continue
             for i in range(m):
-                r = a * exp(M[j, i] + t[i] * XD[j, i])
+                x = M[j, i] + t[i] * XD[j, i]
+                r = a * exp(most if x > most else x)
                 R[j, i] = r
                 part[0, i] += r
                 part[1, i] += r * XD[j, i]

@@ -91,6 +91,9 @@ def test_fista_grows_its_constant_only_where_the_quadratic_is_too_low() -> None:
         states.append(solver.step(problem, states[-1]))
     constants = [state.L for state in states]
     assert constants[0] > start.L / 1024
+    half, (f, G) = constants[0] / 2.0, problem.smooth(problem.zeros())
+    W = problem.prox(-G / half, 1.0 / half)
+    assert problem.value(W) > f + np.vdot(W, G) + 0.5 * half * np.vdot(W, W) + problem.pen.nonsmooth(W)
     assert (np.diff(constants) >= 0).all()
     assert constants[-1] <= 2.0 * bound
 
