@@ -71,10 +71,10 @@ class Lc:
         return LcState(W0.copy())
 
     def step(self, problem: Problem, state: LcState) -> LcState:
-        classes = _Classes(problem, state.W, self.sufficient)  # (2)
-        lbfgs, inner, first = _Lbfgs(self.memory_pairs), 0, _dots(classes.G, classes.G)
+        classes = Classes(problem, state.W, self.sufficient)  # (2)
+        lbfgs, inner, first = _Lbfgs(self.memory_pairs), 0, dots(classes.G, classes.G)
         while inner < self.inner_steps:  # (3)
-            done = _dots(classes.G, classes.G) <= self.inner_accuracy**2 * first
+            done = dots(classes.G, classes.G) <= self.inner_accuracy**2 * first
             if done.all():
                 break
             D = np.where(done, 0, lbfgs.direction(classes.G))
@@ -121,13 +121,13 @@ class LcCentred:
         return LcState(centred(state.W, problem.pen, problem.active), state.rejected, state.inner)
 
 
-class _Classes:
-    """The m problems (3) at one u: where they stand, and a step in each.
+class Classes:
+    """The m problems (3) at one u, with l1 where it acts: where they stand, and a step in each.
 
     Attributes
     ----------
     W, G : arrays (p, m)
-        Their points and gradients.
+        Their points, and gradients without l1.
     """
 
     def __init__(self, problem: Problem, W: Array, sufficient: float) -> None:
@@ -154,10 +154,11 @@ class _Classes:
         """
         problem, l2 = self._problem, self._problem.pen.l2
         problem.xw(D, self._XD)
-        slope = _dots(self.G, D)
-        descends = slope < 0.0
-        fixed = _dots(problem.class_sums, D) - _dots(l2 * self.W, D)  # value(t) = mass(t) - fixed t + square/2 t^2
-        square = _dots(l2 * D, D)
+        slope = dots(self.G, D)
+        promised = slope + self._l1_change(1.0, D)
+        descends = promised < 0.0
+        fixed = dots(problem.class_sums, D) - dots(l2 * self.W, D)  # value(t) = mass(t) - fixed t + square/2 t^2
+        square = dots(l2 * D, D)
         t = np.where(descends, 1.0, 0.0)
         if newton:
             _, _, bend = self._along(np.zeros_like(t))
@@ -165,10 +166,11 @@ class _Classes:
         noise = 4.0 * float(np.finfo(D.dtype).eps) * self._mass
         for _ in range(40):
             mass, rise, _ = self._along(t)
-            change = mass - self._mass - fixed * t + 0.5 * square * t * t
+            l1_change = self._l1_change(t, D)
+            change = mass - self._mass - fixed * t + 0.5 * square * t * t + l1_change
             # in the noise of the values the slopes decide, see `armijo`
-            shallow = rise - fixed + square * t <= (2.0 * self._sufficient - 1.0) * slope
-            enough = np.where(np.abs(change) <= noise, shallow, change <= self._sufficient * t * slope)
+            estimate = 0.5 * t * (slope + rise - fixed + square * t) + l1_change
+            enough = np.where(np.abs(change) <= noise, estimate, change) <= self._sufficient * t * promised
             too_far = descends & ~enough
             if not too_far.any():
                 break
@@ -180,6 +182,13 @@ class _Classes:
         S = t.astype(D.dtype) * D
         self.W, self._mass = self.W + S, mass
         return S
+
+    def _l1_change(self, t: Array | float, D: Array) -> Array:
+        """(m,) changes of l1's term from W to W + t D."""
+        l1 = self._problem.pen.l1
+        if not np.any(l1):
+            return np.zeros(D.shape[1])
+        return np.asarray(np.sum(l1 * (np.abs(self.W + t * D) - np.abs(self.W)), axis=0, dtype=np.float64))
 
     def _along(self, t: Array) -> tuple[Array, Array, Array]:
         fields: tuple[Field, ...] = self._M, self._XD, self._R
@@ -199,23 +208,23 @@ class _Lbfgs:
         """``-H G`` (p, m)."""
         q, kept = G, []
         for s, y, rho in self._pairs[::-1]:
-            alpha = rho * _dots(s, q)
+            alpha = rho * dots(s, q)
             q = q - alpha.astype(G.dtype) * y
             kept.append(alpha)
         q = np.asarray(self._gamma, G.dtype) * q
         for (s, y, rho), alpha in zip(self._pairs, kept[::-1], strict=True):
-            q = q + (alpha - rho * _dots(y, q)).astype(G.dtype) * s
+            q = q + (alpha - rho * dots(y, q)).astype(G.dtype) * s
         return -q
 
     def learn(self, s: Array, y: Array) -> None:
         """Take in a pair s, y (p, m), in the classes in which it is curved."""
-        sy, ss, yy = _dots(s, y), _dots(s, s), _dots(y, y)
+        sy, ss, yy = dots(s, y), dots(s, s), dots(y, y)
         curved = sy > 1e-10 * np.sqrt(ss * yy)
         safe = np.where(curved, sy, 1.0)
         self._pairs = [*self._pairs, (s, y, np.where(curved, 1.0 / safe, 0.0))][-self._most :]
         self._gamma = np.where(curved, sy / np.where(curved, yy, 1.0), self._gamma)
 
 
-def _dots(U: Array, V: Array) -> Array:
+def dots(U: Array, V: Array) -> Array:
     """(m,) inner products of the columns, in float64."""
     return np.asarray(np.einsum("lm,lm->m", U, V, dtype=np.float64))

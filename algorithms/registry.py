@@ -63,6 +63,7 @@ SOLVERS: dict[str, Entry] = {
         Entry("bohning", "Böhning's method", "Böh92", "bohning:Bohning"),
         Entry("lc", "LC", "GY13", "lc:Lc"),
         Entry("lc-centred", "LC, centred", "GY13", "lc:LcCentred"),
+        Entry("lc-proximal", "LC, proximal", "GY13", "lc_proximal:LcProximal"),
         Entry("newton-cg", "Newton-CG", "NW06", "newton_cg:NewtonCg"),
         Entry("lbfgs", "L-BFGS", "NW06", "lbfgs:Lbfgs"),
         Entry("gd", "Gradient descent", "NW06", "gd:Gd"),
