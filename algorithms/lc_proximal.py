@@ -68,10 +68,11 @@ class LcProximal:
         return LcProximalState(W=W0.copy(), alpha=np.ones(problem.m))
 
     def step(self, problem: Problem, state: LcProximalState) -> LcProximalState:
-        classes, l1, alpha = Classes(problem, state.W, self.sufficient), problem.pen.l1, state.alpha  # (1)
+        classes, l1 = Classes(problem, state.W, self.sufficient), problem.pen.l1  # (1)
         M = problem.curvature(state.W).diag()
         M = np.maximum(M, M.dtype.type(FLAT) * M.max(axis=0) + np.finfo(M.dtype).tiny)
-        start, first, inner = alpha, np.zeros(problem.m), 0
+        start, alpha, inner = state.alpha, state.alpha, 0
+        first: Array = np.zeros(problem.m)
         while inner < self.inner_steps:  # (2)
             W, G = classes.W, classes.G
             R = soft(W - (G / (start * M)).astype(W.dtype), l1 / (start * M)) - W

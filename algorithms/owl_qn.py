@@ -7,6 +7,8 @@ orthant F is smooth, so pairs of f's gradients G serve a two-loop recursion on t
 (2) D  = -H PG, with 0 for each element that does not oppose PG's   D = pi(H v; v), v = -PG
 (3) xi = sign(W), at W = 0 sign(-PG)                                the orthant
 (4) W^{k+1} = pi(W + t D; xi), 0 for each element that left it      t = 1, 1/2, 1/4, ... until F falls enough
+
+The rows that l1 does not touch (the intercept) have no orthant: (2) and (4) leave their elements alone.
 """
 
 from __future__ import annotations
@@ -70,8 +72,8 @@ class OwlQn:
         if not PG.any():
             raise Breakdown("the pseudo-gradient is zero to rounding: no direction descends")
         D = two_loop(PG, state.pairs_s, state.pairs_y, state.gamma)
-        D = np.where(D * PG < 0, D, D.dtype.type(0))  # (2)
-        free = np.asarray(pen.l1) == 0
+        free = np.asarray(pen.l1) == 0  # rows without an orthant
+        D = np.where(free | (D * PG < 0), D, D.dtype.type(0))  # (2)
         xi = np.where(W != 0, np.sign(W), np.sign(-PG))  # (3)
         F = state.f + pen.nonsmooth(W)
         noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(F)
