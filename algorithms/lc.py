@@ -143,6 +143,7 @@ class Classes:
         G = problem.xt(self._R) - problem.class_sums + (problem.pen.l2 * self.W).astype(self.W.dtype)
         self.G = problem.only_active(G)
 
+    @np.errstate(all="ignore")  # a trial that overflows is too far
     def move(self, D: Array, newton: bool) -> Array:
         """S (p, m) by which W has moved along D, each class by the first length that lowers its value sufficiently.
 
@@ -219,7 +220,7 @@ class _Lbfgs:
     def learn(self, s: Array, y: Array) -> None:
         """Take in a pair s, y (p, m), in the classes in which it is curved."""
         sy, ss, yy = dots(s, y), dots(s, s), dots(y, y)
-        curved = sy > 1e-10 * np.sqrt(ss * yy)
+        curved = (yy > 0.0) & (sy > 1e-10 * np.sqrt(ss * yy))  # where F falls to zero, |y|^2 does before s.y
         safe = np.where(curved, sy, 1.0)
         self._pairs = [*self._pairs, (s, y, np.where(curved, 1.0 / safe, 0.0))][-self._most :]
         self._gamma = np.where(curved, sy / np.where(curved, yy, 1.0), self._gamma)
