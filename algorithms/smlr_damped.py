@@ -60,5 +60,4 @@ def soft_step(problem: Problem, W: Array, G: Array, h: Array) -> Array:
     """``soft(W - G / h, l1 / h)`` (p, m), element by element; W where h (p, 1) or (p, m) is 0, a dead column."""
     h = np.where(h > 0.0, h, np.inf)
     V = W - G / h
-    moved = np.sign(V) * np.maximum(np.abs(V) - problem.pen.l1 / h, 0.0)
-    return problem.only_active(moved.astype(W.dtype, copy=False))
+    return np.asarray(np.sign(V) * np.maximum(np.abs(V) - problem.pen.l1 / h, 0.0), W.dtype)

@@ -36,7 +36,7 @@ def wide() -> Problem:
 
 @pytest.mark.parametrize("layout", ["dense", "csr"])
 @pytest.mark.parametrize("penalty", ["l1", "elasticnet", "none"])
-@pytest.mark.parametrize("parameters", [{}, {"tau": 3.0, "gamma": 0.5}, {"model": "quarter"}])
+@pytest.mark.parametrize("parameters", [{}, {"tau": 3.0, "gamma": 0.5}, {"model": "quarter"}, {"model": "bohning"}])
 def test_one_element_a_group_is_flexa_without_selection(layout: str, penalty: str, parameters: Any) -> None:
     problem = lean(layout, penalty)
     one = states("inexact-gj", problem, 20, groups=problem.p * problem.m, **parameters)
