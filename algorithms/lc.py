@@ -55,7 +55,7 @@ class Lc:
     """
 
     inner_steps: int = 20
-    inner_accuracy: float = 1e-2
+    inner_accuracy: float = 0.1
     memory_pairs: int = 10
     sufficient: float = 1e-4
 
@@ -96,7 +96,7 @@ class LcCentred:
     """
 
     inner_steps: int = 20
-    inner_accuracy: float = 1e-2
+    inner_accuracy: float = 0.1
     memory_pairs: int = 10
     sufficient: float = 1e-4
 
