@@ -45,7 +45,7 @@ class SmlrColoured:
     step_is: ClassVar[str] = "one sweep over all stages, the elements of one at once"
 
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
-        return sweep_memory(n, p, m, nnz, itemsize) + 2 * n * p + 8 * (nnz + p * m)  # rows that each colour has seen
+        return sweep_memory(n, p, m, nnz, itemsize) + n * (p // 8 + 40) + 20 * nnz + 8 * p * m  # rows' colours as bits
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> SmlrColouredState:
         colour, m, every = problem.colours(), problem.m, elements(problem)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -25,28 +28,24 @@ def squares(part: Part, crowded: bool) -> tuple[Array]:
 
 def colours(part: Part) -> tuple[NDArray[np.intp]]:
     """(p,) greedy colours of the columns, from 0, in their order: each takes the first that none of its rows has."""
-    design, every = part.design, np.arange(part.n, dtype=np.intp)
+    design, every = part.design, list(range(part.n))
     columns: Matrix = _nonzero(design).T if isinstance(design, Dense) else sp.csc_array(_nonzero(design))
     if isinstance(design, Csr):
         columns.eliminate_zeros()
     colour = np.zeros(design.d + design.intercept, np.intp)
-    seen, count = np.zeros((8, part.n), bool), 0  # a line a colour, doubled when all are taken
+    seen = [0] * part.n  # colours of each row, a bit each: numbers of Python have as many as it takes
     for l in range(colour.size):
         if l == design.d:
             rows = every
         elif isinstance(design, Dense):
-            rows = np.flatnonzero(np.asarray(columns[l]))
+            rows = np.flatnonzero(np.asarray(columns[l])).tolist()
         else:
-            rows = columns.indices[columns.indptr[l] : columns.indptr[l + 1]].astype(np.intp)
-        free, start, size = np.arange(count), 0, 4
-        while free.size and start < rows.size:  # few rows rule out most colours
-            free = free[~seen[np.ix_(free, rows[start : start + size])].any(axis=1)]
-            start, size = start + size, 4 * size
-        colour[l] = free[0] if free.size else count
-        count = max(count, colour[l] + 1)
-        if count == len(seen):
-            seen = np.vstack([seen, np.zeros_like(seen)])
-        seen[colour[l], rows] = True
+            rows = columns.indices[columns.indptr[l] : columns.indptr[l + 1]].tolist()
+        taken = functools.reduce(operator.or_, [seen[j] for j in rows], 0)
+        first = ~taken & (taken + 1)  # the lowest bit that is not set
+        colour[l] = first.bit_length() - 1
+        for j in rows:
+            seen[j] |= first
     return (colour,)
 
 
