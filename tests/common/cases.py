@@ -97,7 +97,7 @@ def pair_id(value: Any) -> str:
 def lower_bound(case: Case) -> float:
     """A bound on F* of the case in float64, from the solver that the registry lists for its penalty, to 1e-10."""
     problem = case.problem(dtype="float64")
-    key = "lbfgs" if case.penalty in ("none", "l2") else "piano"
+    key = "lbfgs" if case.penalty in ("none", "l2") else "prox-newton"
     result = solve(make_solver(key), problem, tol=1e-10, max_steps=40_000)
     assert result.status == "converged", result.reason
     return result.certificate.lower
