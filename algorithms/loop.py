@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import psutil
 
 from pianobench.algorithms.contract import Breakdown, Solver
 from pianobench.algorithms.registry import solver_refusal
@@ -133,11 +133,16 @@ def solve(
     Raises
     ------
     ValueError
-        The solver cannot take the problem, or not in the memory of this machine, or W0 has another shape or type.
+        The solver cannot take the problem, or W0 has another shape or type.
+    MemoryError
+        It says that it needs more than this machine has.
     """
-    refusal = solver_refusal(solver, problem, int(MOST_MEMORY * psutil.virtual_memory().total))
+    refusal = solver_refusal(solver, problem)
     if refusal:
         raise ValueError(refusal)
+    too_large = solver_refusal(solver, problem, int(MOST_MEMORY * _memory()))
+    if too_large:
+        raise MemoryError(f"not tried: {too_large}")
     _check_start(problem, W0)
     run = _Run(problem, tol, max_steps, max_seconds, max_gradient_equivalents, reference, on_checkpoint)
     states, state = iterate(solver, problem, W0, rng), None
@@ -153,6 +158,15 @@ def solve(
         state = new
         run.after_step(state, broken)
     return run.result(state)
+
+
+def _memory() -> int:
+    """Bytes of this machine's memory."""
+    if hasattr(os, "sysconf"):
+        return int(os.sysconf("SC_PHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    import psutil  # only where it is needed: a cell imports what it runs
+
+    return int(psutil.virtual_memory().total)
 
 
 def _check_start(problem: Problem, W0: Array | None) -> None:

@@ -43,6 +43,8 @@ def settings() -> dict[str, str]:
     compiled kernels is named by their sources.
     """
     ours = {*_THREAD_VARIABLES, "OMP_DYNAMIC", "MKL_DYNAMIC", "NUMBA_CACHE_DIR"}
+    # scikit-learn sets these when it is imported: a key may not depend on who has asked for data before.
+    ours |= {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
     return {k: v for k, v in sorted(os.environ.items()) if k.startswith(_LIBRARIES) and k not in ours}
 
 

@@ -1,6 +1,6 @@
 """One look per method in every figure: colour by family, line style and marker by member.
 
-The colours are those of Okabe and Ito, told apart with any colour vision; line styles and markers differ as well, so
+Most colours are those of Okabe and Ito, told apart with any colour vision; line styles and markers differ as well, so
 that a grey print can be read. Other people's solvers are grey and dashed. A method that is not listed gets a look from
 the hash of its key, always the same.
 """
@@ -13,13 +13,15 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#D55E00", ("piano", "piano-centred", "piano-accelerated", "piano-working-set")),
     ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs")),
     ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton")),
-    ("#CC79A7", ("lc", "lc-centred", "admm-mlr", "admm-l1")),
-    ("#E69F00", ("smlr", "flexa", "inexact-gj", "gj-flexa")),
+    ("#CC79A7", ("lc", "lc-centred", "lc-proximal")),
+    ("#8C564B", ("admm-mlr", "admm-l1")),
+    ("#E69F00", ("flexa", "inexact-gj", "gj-flexa")),
+    ("#B8A800", ("smlr", "smlr-damped", "smlr-coloured")),
     ("#56B4E9", ("fista", "gd", "ogd", "adagrad")),
     ("#000000", ("auto",)),
 )
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
-_MARKERS = ("os^D", "sD^v", "^vPX", "DPoX", "vP<>", "XDos", "*")
+_MARKERS = ("os^D", "sD^v", "^vPX", "DPo", "<X", "P<>", "vsD", "XDos", "*")
 _PEERS = ("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure")
 _DASHES: tuple[Any, ...] = (
     (0, (3, 1, 1, 1, 1, 1)),

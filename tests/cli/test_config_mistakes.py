@@ -124,7 +124,7 @@ MISTAKES = [
     (
         '"iris"',
         '"good.npz"',
-        "problems[0].datasets[0] = 'good.npz': no data set is called 'good.npz': your own file is",
+        "problems[0].datasets[0] = 'good.npz': no data set is called 'good.npz': a file of your own is data",
     ),
     (
         '"piano"',

@@ -41,8 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_ranking_ends_the_output_and_fits_100_columns(folder: Path) -> None:
     text = (folder / "stdout.txt").read_text()
     lines = text.splitlines()
+    text = " ".join(text.split())
     for part in (
-        "wine_standardised  l1:0.3max", "refused: L-BFGS: takes l2 or no penalty, not l1", "accuracy", "log loss",
+        "wine_standardised l1:0.3max", "refused: L-BFGS: takes l2 or no penalty, not l1", "accuracy", "log loss",
         "refused: scikit-learn lbfgs: takes l2, none, not l1",
         "Over 1 problem with l1", "Over 1 problem with l2", "worst", "median", "undecided within a factor of 1.5",
     ):  # fmt: skip

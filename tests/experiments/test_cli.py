@@ -22,6 +22,7 @@ import pandas as pd
 import pytest
 from suites import once
 
+from pianobench.algorithms import SOLVERS
 from pianobench.datasets import entries
 from pianobench.experiments.claims import ledger
 from pianobench.experiments.cli import main, show
@@ -253,7 +254,7 @@ def test_an_interrupted_suite_leaves_rows_for_all(tmp_path: Path, number: signal
     [
         ("datasets", "name", [name for name, entry in entries().items() if entry.source == "scikit-learn"]),
         ("claims", "id", [claim.id for claim in ledger()]),
-        ("solvers", "key", ["piano", "lbfgs"]),
+        ("solvers", "key", list(SOLVERS)),
     ],
 )
 def test_lists_as_json_and_as_text(tmp_path: Path, command: str, field: str, expected: list[str]) -> None:

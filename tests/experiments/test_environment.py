@@ -99,3 +99,12 @@ def test_kernels_are_kept_outside_the_package_and_never_served_stale(installed: 
     done = called(installed, callee)  # a file: nothing can be written below it
     assert done.stdout == "3.0 1\n"
     assert "every process compiles its kernels anew" in done.stderr
+
+
+def test_what_scikit_learn_sets_at_its_import_is_no_setting_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = environment.settings()
+    monkeypatch.setenv("KMP_DUPLICATE_LIB_OK", "True")
+    monkeypatch.setenv("KMP_INIT_AT_FORK", "FALSE")
+    assert environment.settings() == before
+    monkeypatch.setenv("KMP_BLOCKTIME", "0")
+    assert environment.settings() != before

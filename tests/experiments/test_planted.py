@@ -62,7 +62,7 @@ FAULTS = (
     Fault(
         "SaysItNeedsMore",
         "out-of-memory",
-        "solving: not tried: SaysItNeedsMore needs 1,000,000,000,000,000 bytes",
+        "warming up: not tried: SaysItNeedsMore needs 1,000,000,000,000,000 bytes",
         NO_CURVE,
     ),
     Fault("PrintsForEver", "error", "killed for printing more than 1 MiB, while solving", FIRST),

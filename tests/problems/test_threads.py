@@ -100,6 +100,7 @@ def test_python_threads_may_call_at_once() -> None:
 
 @pytest.fixture
 def two_blas_threads() -> Iterator[None]:
+    threads.run(lambda _chunk: None, 1, 1)  # a BLAS that is loaded later would not be limited
     with threadpool_limits(2, user_api="blas"):
         yield
 
