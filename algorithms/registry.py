@@ -125,7 +125,8 @@ def solver_refusal(solver: Solver, problem: Problem, most_bytes: int | None = No
 
 
 def title_of(solver: Solver) -> str:
-    """The method's name in the literature; the class's name if it is not registered."""
+    """The method's name in the literature; the class's name if it is not registered. Of a wrapper, what it wraps."""
+    solver = getattr(solver, "wrapped", solver)
     home, name = type(solver).__module__.rpartition(".")[2], type(solver).__name__
     return next((entry.title for entry in SOLVERS.values() if entry.place == f"{home}:{name}"), name)
 

@@ -72,16 +72,16 @@ class Watched:
     """
 
     def __init__(self, solver: Any) -> None:
-        self.solver = solver
+        self.wrapped = solver
         self.name = type(solver).__name__
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.solver, name)
+        return getattr(self.wrapped, name)
 
     def init(self, problem: Any, W0: Any, rng: np.random.Generator) -> Any:
         """State at W0."""
         try:
-            state = self.solver.init(problem, W0, rng)
+            state = self.wrapped.init(problem, W0, rng)
         except Breakdown as breakdown:
             raise CouldNotStart(f"{self.name} could not start: {breakdown}") from breakdown
         _check_point(self.name, problem, state.W)
@@ -89,7 +89,7 @@ class Watched:
 
     def step(self, problem: Any, state: Any) -> Any:
         """State after one iteration."""
-        state = self.solver.step(problem, state)
+        state = self.wrapped.step(problem, state)
         _check_point(self.name, problem, state.W)
         return state
 
