@@ -111,6 +111,9 @@ def blas_threads() -> set[int]:
 
 @pytest.mark.usefixtures("two_blas_threads")
 def test_blas_has_one_thread_inside_and_what_it_had_outside() -> None:
+    # threadpoolctl leaves a library alone that another thread has set before: what there is counts, not what was asked
+    outside = blas_threads()
+    assert 2 in outside
     seen: list[set[int]] = []
     gate = threading.Barrier(2)
 
@@ -128,13 +131,13 @@ def test_blas_has_one_thread_inside_and_what_it_had_outside() -> None:
 
     for _ in range(2):
         threads.run(work, 6, 2)
-        assert blas_threads() == {2}
+        assert blas_threads() == outside
     with pytest.raises(ArithmeticError, match="chunk"):
         threads.run(fail, 2, 2)
-    assert blas_threads() == {2}
+    assert blas_threads() == outside
     with ThreadPoolExecutor(3) as pool:  # none of those that end gives BLAS its threads back while others run
         list(pool.map(lambda _thread: threads.run(look, 40, 2), range(3)))
-    assert blas_threads() == {2}
+    assert blas_threads() == outside
     assert len(seen) > 130
     assert all(one == {1} for one in seen)
 
