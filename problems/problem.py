@@ -22,6 +22,7 @@ from pianobench.problems.data import rows_in_memory
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.kernels import softmax as on_softmax
+from pianobench.problems.kernels.compiled import ridge
 from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
 from pianobench.problems.oracles import Curvature, Line
 from pianobench.problems.penalties import Array, Penalty
@@ -134,9 +135,9 @@ class Problem(SampleSpace):
 
     @np.errstate(all="ignore")  # overflow is an answer, see `Rows.reduce`
     def add_quadratic(self, loss: float, G: Array, W: Array) -> tuple[float, Array]:
-        """f and its gradient, of the loss and its gradient."""
-        G = G + (self.pen.l2 * W).astype(W.dtype)
-        return float(loss) + self.pen.quadratic(W), self.only_active(G)
+        """f and its gradient, of the loss and its gradient G, which is written over."""
+        quadratic = ridge.add(G, W, self.pen.l2) if np.any(self.pen.l2) else 0.0
+        return float(loss) + quadratic, self.only_active(G)
 
     def prox(self, V: Array, step: float) -> Array:
         """Proximal point of ``step * (l1 + l0)`` at V (p, m)."""
