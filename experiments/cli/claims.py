@@ -145,6 +145,11 @@ def _grid(one: dict[str, Any]) -> str:
         return f"{one['experiment']}: no cell in this tier"
     waiting = f"; waits for {', '.join(one['waiting'])}" if one["waiting"] else ""
     return (
-        f"{one['experiment']} ({one['evidence']}): {', '.join(one['data'])} × {', '.join(one['problems'])}: "
+        f"{one['experiment']} ({one['evidence']}): {_some(one['data'])} × {', '.join(one['problems'])}: "
         f"{one['cells']} cells, {one['runs']} runs of each arm, {one['seconds']:g} s each{waiting}"
     )
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
