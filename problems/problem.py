@@ -7,7 +7,6 @@ W is (p, m): a column a class, a row a feature and, with an intercept, one more 
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
 from functools import cached_property
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from pianobench.problems.conditioning import condition
 from pianobench.problems.cost import EXP_FLOPS, Cost, Meter
 from pianobench.problems.data import rows_in_memory
-from pianobench.problems.engines.memory import Part
+from pianobench.problems.derived import Derived
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.kernels import softmax as on_softmax
 from pianobench.problems.kernels.compiled import ridge
@@ -27,14 +26,13 @@ from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
 from pianobench.problems.oracles import Curvature, Line
 from pianobench.problems.penalties import Array, Penalty
 from pianobench.problems.rows import Field, Rows
-from pianobench.problems.sample_space import SampleSpace
 
 FLOOR = {4: 1e-37, 8: 1e-290}  # smallest probability that enters A and B, by bytes of the dtype
 
 MomentsUpdate: TypeAlias = Callable[[Array, Array, Array, Array, Array, Penalty], Array]
 
 
-class Problem(SampleSpace):
+class Problem(Derived):
     """A multinomial logistic regression problem. Immutable; what its calls cost is added up in `meter`.
 
     Parameters
@@ -109,7 +107,7 @@ class Problem(SampleSpace):
         self.home, self._conditioned = condition(rows, kind, intercept)
         self.classes, self.conditioning, self.fit_intercept = classes, kind, intercept
         self.active = None
-        self._whole: tuple[NDArray[np.intp], tuple[int, int]] | None = None  # rows kept of a larger W, and its shape
+        self._whole = None
         self.meter = Meter()
         self._set_penalty(penalty)
 
@@ -219,71 +217,6 @@ class Problem(SampleSpace):
         """The same rows under another penalty, with its own meter."""
         other = self._like(self.home)
         other._set_penalty(penalty)
-        return other
-
-    def off_the_clock(self) -> Problem:
-        """The same problem with a meter of its own, for certificates and references."""
-        return self._like(self.home)
-
-    def restrict(self, active: NDArray[np.bool_]) -> Problem:
-        """The sub-problem in which only the weights true in `active` (p, m) may differ from 0.
-
-        Its W has the rows with any active weight; `lift` and `project` go up and down. An intercept stays as it is.
-        """
-        if self.active is not None:
-            raise ValueError("this problem is restricted already: restrict the whole one")
-        active = np.asarray(active)
-        if active.shape != (self.p, self.m) or active.dtype != bool:
-            raise ValueError(
-                f"active is {active.dtype} of shape {active.shape}: bool of shape {(self.p, self.m)} is expected"
-            )
-        kept = np.flatnonzero(active.any(axis=1))
-        intercept = self.fit_intercept and self.p - 1 in kept
-        other = self._like(self.home.each(Part.columns, kept[kept < self.d], intercept))
-        other.active, other.pen, other.fit_intercept = active[kept], self.pen.block(kept), intercept
-        other._whole = (kept, (self.p, self.m))
-        return other
-
-    def lift(self, W: Array) -> Array:
-        """Weights of the whole problem of a sub-problem's W."""
-        kept, shape = self._sub()
-        whole = np.zeros(shape, W.dtype)
-        whole[kept] = W
-        return whole
-
-    def project(self, W: Array) -> Array:
-        """Weights of this sub-problem of the whole problem's W."""
-        return self.only_active(W[self._sub()[0]])
-
-    def _sub(self) -> tuple[NDArray[np.intp], tuple[int, int]]:
-        if self._whole is None:
-            raise ValueError("this problem is not restricted: lift and project belong to what restrict returns")
-        return self._whole
-
-    def rows(self, index: NDArray[np.intp], weight: Array | None = None, total: float | None = None) -> Problem:
-        """The problem over the rows numbered in `index`, their weights times `weight`, scaled to add up to `total`."""
-        index = np.asarray(index)
-        if index.dtype.kind not in "iu" or (index.size and not 0 <= index.min() <= index.max() < self.n):
-            raise ValueError(f"index is {index.dtype}: row numbers 0 .. {self.n - 1} are expected")
-        if weight is not None and np.shape(weight) != index.shape:
-            raise ValueError(f"weight has shape {np.shape(weight)}: one a row is expected, shape {index.shape}")
-        home = self.home.take(index.astype(np.intp), None if weight is None else np.asarray(weight, np.float64))
-        if total is not None:
-            (have,) = home.reduce(on_fields.total_weight)
-            if not have > 0:
-                raise ValueError(f"the rows' weights add up to {have}: they cannot be scaled to total={total}")
-            home = home.each(Part.reweighted, total / have)
-        return self._like(home)
-
-    def tiny(self) -> Problem:
-        """At most 64 rows of the same type, layout and penalty: all that a warm-up may touch."""
-        return self.rows(np.unique(np.linspace(0, self.n - 1, min(self.n, 64)).astype(np.intp)))
-
-    def _like(self, home: Rows) -> Problem:
-        other = copy.copy(self)
-        for name in ("class_sums", "reach", "signed", "prices", "lambda_max"):
-            other.__dict__.pop(name, None)
-        other.home, other.meter = home, Meter()
         return other
 
     # the user's units -------------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ def add(G: NDArray[Any], W: NDArray[Any], l2: Any) -> float:
     strengths = np.broadcast_to(np.asarray(l2, np.float64), (W.shape[0], 1)).ravel()
     edges = [*range(0, W.shape[0], _ROWS), W.shape[0]]
     W = np.ascontiguousarray(W)
+    if len(edges) == 2:
+        return 0.5 * float(_add(G, W, strengths, 0, W.shape[0]))
     parts = threads.run(
         lambda chunk: _add(G, W, strengths, edges[chunk], edges[chunk + 1]), len(edges) - 1, threads.count()
     )

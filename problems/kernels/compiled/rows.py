@@ -76,15 +76,23 @@ def own_scores(Z: Any, rows: int, codes: Any, own: Any) -> None:
 
 
 @compiled
-def total_loss(rows: int, weights: Any, own: Any, largest: Any, rest: Any, losses: Any) -> float:
-    """``sum_j a_j (lse(z_j) - z_{j, y_j})`` in float64; `losses` (rows,) of float64 is scratch."""
+def weighted_total(rows: int, weights: Any, losses: Any) -> float:
+    """``sum_j a_j losses_j``; a sample of weight 0 is left out, whatever its loss is. Writes over `losses`."""
     for j in range(rows):
-        value = weights[j] * (np.float64(largest[j] - own[j]) + log1p(rest[j]))
+        value = weights[j] * losses[j]
         losses[j] = 0.0 if weights[j] == 0.0 else value
     total = 0.0
     for j in range(rows):
         total += losses[j]
     return total
+
+
+@compiled
+def total_loss(rows: int, weights: Any, own: Any, largest: Any, rest: Any, losses: Any) -> float:
+    """``sum_j a_j (lse(z_j) - z_{j, y_j})`` in float64; `losses` (rows,) of float64 is scratch."""
+    for j in range(rows):
+        losses[j] = np.float64(largest[j] - own[j]) + log1p(rest[j])
+    return weighted_total(rows, weights, losses)
 
 
 @compiled
@@ -114,12 +122,8 @@ def exponentiate_at(Z: Any, rows: int, weights: Any, own: Any, lse: Any, kept: A
             Z[i, j] = e
             rest[j] += e
     for j in range(rows):
-        value = weights[j] * np.float64(rest[j] - 1 + kept[j] - own[j])
-        losses[j] = 0.0 if weights[j] == 0.0 else value
-    total = 0.0
-    for j in range(rows):
-        total += losses[j]
-    return total
+        losses[j] = np.float64(rest[j] - 1 + kept[j] - own[j])
+    return weighted_total(rows, weights, losses)
 
 
 @compiled
