@@ -33,8 +33,8 @@ def fixed(claim: Claim, file: Path = FILE) -> Fixed | None:
     noted = _noted(file).get(claim.id, {}).get(claim.digest)
     if noted is None:
         return None
-    commit, at = _commit(claim.digest, file)
-    return Fixed(at or noted, commit)
+    commit, at = _commits(file).get(claim.digest, (None, noted))
+    return Fixed(at, commit)
 
 
 def amended(fixed: Fixed, oldest: str | None) -> bool:
@@ -65,14 +65,19 @@ def _noted(file: Path) -> Mapping[str, Mapping[str, datetime]]:
 
 
 @cache
-def _commit(digest: str, file: Path) -> tuple[str | None, datetime | None]:
-    """The commit that brought a line into the file, and its date."""
+def _commits(file: Path) -> Mapping[str, tuple[str, datetime]]:
+    """The commit that brought each digest into the file, and its date; one call of git for all."""
     git = shutil.which("git")
     if git is None:
-        return None, None
-    command = [git, "-C", str(file.parent), "log", "--reverse", "--format=%H %cI", f"-S{digest}", "--", file.name]
+        return {}
+    command = [git, "-C", str(file.parent), "log", "--reverse", "--format=commit %H %cI", "-p", "-U0", "--", file.name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    first = done.stdout.split("\n", 1)[0].split()
-    if done.returncode or len(first) != 2:
-        return None, None
-    return first[0], datetime.fromisoformat(first[1])
+    found: dict[str, tuple[str, datetime]] = {}
+    commit, at = "", datetime.min
+    for line in done.stdout.splitlines() if done.returncode == 0 else ():
+        if line.startswith("commit "):
+            _, commit, date = line.split()
+            at = datetime.fromisoformat(date)
+        elif line.startswith('+"'):
+            found.setdefault(line.split('"')[1], (commit, at))
+    return found
