@@ -23,9 +23,8 @@ import numpy as np
 from pianobench.algorithms.centring import centred
 from pianobench.algorithms.contract import State
 from pianobench.algorithms.lc import Classes, dots
-from pianobench.algorithms.prox_newton import soft
 from pianobench.problems import Problem
-from pianobench.problems.penalties import Array
+from pianobench.problems.penalties import Array, soft
 
 FLAT = 1e-6  # smallest element of M, as a share of its class's largest: a column without entries has none
 

@@ -22,7 +22,7 @@ from pianobench.algorithms.contract import Breakdown, State
 from pianobench.algorithms.lbfgs import cauchy_length, dot, two_loop, with_pair
 from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Penalty, Problem
-from pianobench.problems.penalties import Array
+from pianobench.problems.penalties import Array, soft
 
 
 @dataclass(kw_only=True)
@@ -104,5 +104,4 @@ class OwlQn:
 
 def pseudo_gradient(W: Array, G: Array, pen: Penalty) -> Array:
     """Minimum-norm subgradient (p, m) of ``f + l1 |W|`` where f has the gradient G."""
-    at_zero = np.sign(G) * np.maximum(np.abs(G) - pen.l1, 0.0)
-    return np.where(W != 0, G + pen.l1 * np.sign(W), at_zero).astype(G.dtype, copy=False)
+    return np.where(W != 0, G + pen.l1 * np.sign(W), soft(G, pen.l1)).astype(G.dtype, copy=False)

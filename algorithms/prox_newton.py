@@ -26,7 +26,7 @@ from pianobench.algorithms.contract import State
 from pianobench.algorithms.lbfgs import dot
 from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
-from pianobench.problems.penalties import Array, Strength
+from pianobench.problems.penalties import Array, Strength, soft
 
 FLAT = 1e-12  # smallest element of M, as a share of the largest: a column without entries has none
 
@@ -117,11 +117,6 @@ class ProxNewton:
             if lower and _residual(W, G + HD, M, l1) <= enough:
                 break
         return W, L, products
-
-
-def soft(V: Array, threshold: Array) -> Array:
-    """Minimiser (p, m) of ``threshold |U| + (U - V)^2 / 2``, element by element."""
-    return np.asarray(np.sign(V) * np.maximum(np.abs(V) - threshold, 0.0), V.dtype)
 
 
 def _residual(W: Array, G: Array, M: Array, l1: Strength) -> float:

@@ -26,7 +26,7 @@ import numpy as np
 
 from pianobench.algorithms.contract import State
 from pianobench.problems import Problem
-from pianobench.problems.penalties import Array
+from pianobench.problems.penalties import Array, soft
 
 
 @dataclass(kw_only=True)
@@ -59,5 +59,4 @@ class SmlrDamped:
 def soft_step(problem: Problem, W: Array, G: Array, h: Array) -> Array:
     """``soft(W - G / h, l1 / h)`` (p, m), element by element; W where h (p, 1) or (p, m) is 0, a dead column."""
     h = np.where(h > 0.0, h, np.inf)
-    V = W - G / h
-    return np.asarray(np.sign(V) * np.maximum(np.abs(V) - problem.pen.l1 / h, 0.0), W.dtype)
+    return soft(W - G / h, problem.pen.l1 / h).astype(W.dtype)

@@ -77,11 +77,16 @@ class Penalty:
 
         At an exact tie of the l0 term the zero is taken.
         """
-        U: Array = np.sign(V) * np.maximum(np.abs(V) - step * self.l1, 0.0)
+        U: Array = soft(V, step * self.l1)
         if np.any(self.l0):
             # keeping U costs step*(l1|U| + l0) + (U-V)^2/2, dropping it V^2/2; with U = soft(V) the difference is U^2/2
             U = np.where(step * np.asarray(self.l0) < 0.5 * U * U, U, 0.0)
         return U.astype(V.dtype, copy=False)
+
+
+def soft(V: Array, threshold: Strength) -> Array:
+    """Minimiser of ``threshold |U| + (U - V)**2 / 2``, element by element, in V's dtype."""
+    return np.asarray(np.sign(V) * np.maximum(np.abs(V) - threshold, 0.0), V.dtype)
 
 
 def L1(lam: float) -> Penalty:
