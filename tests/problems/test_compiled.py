@@ -61,11 +61,11 @@ def test_log1p(dtype: Any) -> None:
     np.testing.assert_array_equal(found, [0, 0, np.inf, np.nan])
 
 
-def draw(n: int, m: int, scale: float, dtype: Any, layout: str, intercept: bool) -> tuple[Any, ...]:
+def draw(n: int, m: int, scale: float, dtype: Any, layout: str, intercept: bool, d: int = 7) -> tuple[Any, ...]:
     """X, y and W with exact scores of about `scale`; a constant column, an empty one, and ties where scale is 0."""
-    rng, d = np.random.default_rng(n * m), 7
+    rng = np.random.default_rng(n * m)
     X = rng.integers(-8, 9, (n, d)) / 8 * (rng.random((n, d)) < 0.8)
-    X[:, 2], X[:, 4] = 1.0, 0.0
+    X[:, 2:3], X[:, 4:5] = 1.0, 0.0
     step = 2.0 ** np.round(np.log2(max(scale, 1e-9) / 8))
     W = (0.0 if scale == 0 else step) * rng.integers(-4, 5, (d + intercept, m))
     return LAYOUTS[layout](X.astype(dtype)), rng.integers(0, m, n), W.astype(dtype)
@@ -99,6 +99,15 @@ def test_numbers_of_classes_and_sizes_of_scores(layout: str, m: int, scale: floa
     for dtype, n, intercept in ((np.float64, 1, True), (np.float64, 450, m % 2 == 0), (np.float32, 131, True)):
         X, y, W = draw(n, m, scale, dtype, layout, intercept)
         compare(X, y, W, np.ones(n), intercept)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 3, 4, 5, 8, 9, 16, 17, 31, 32, 33, 48, 71])
+def test_numbers_of_columns(d: int, dtype: Any) -> None:
+    """Whole and broken vectors and pairs of them, of any width, by every number of classes in a tile."""
+    for m in (2, 3, 4, 5, 6, 7, 13):
+        X, y, W = draw(23 * m, m, 2.0, dtype, "dense", d % 2 == 0, d)
+        compare(X, y, W, np.ones(len(y)), d % 2 == 0)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

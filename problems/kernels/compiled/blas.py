@@ -43,6 +43,18 @@ def start(typing_context: Any, array: Any, offset: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def later(typing_context: Any, pointer: Any, offset: Any) -> Any:
+    """Pointer to an entry so many numbers on."""
+    del typing_context, offset
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del context, signature
+        return builder.gep(values[0], [values[1]])
+
+    return pointer(pointer, types.intp), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def gemm(
     typing_context: Any, address: Any, turn_a: Any, turn_b: Any, rows: Any, columns: Any, inner: Any, a: Any, lda: Any,
     b: Any, ldb: Any, keep: Any, c: Any, ldc: Any,

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from pianobench.problems.kernels.compiled.blas import NO, YES, gemm, start
+from pianobench.problems.kernels.compiled.blas import NO, YES, gemm, later, start
 from pianobench.problems.kernels.compiled.jit import compiled
 from pianobench.problems.kernels.compiled.kinds import INDICATORS, PRODUCT, transform
-
-STRIP = 128  # columns whose signs are taken apart at a time, so that they stay in cache
+from pianobench.problems.kernels.compiled.tiles import CLASSES, add_signed_tile, tile_shape
 
 
 @compiled
@@ -53,30 +52,52 @@ def add_adjoint(address: int, V: Any, first: int, rows: int, Z: Any, intercept: 
 
 
 @compiled
-def add_signed_adjoint(
-    address: int, V: Any, at: int, rows: int, Z: Any, intercept: bool, GT: Any, HT: Any, part: Any
-) -> None:
+def add_signed_adjoint(V: Any, at: int, rows: int, Z: Any, intercept: bool, GT: Any, HT: Any, edge: Any) -> None:
     """``GT += Z V+`` and ``HT += Z V-`` of a block, V+ - V- = V, neither negative.
 
-    The parts are taken a strip of columns at a time, as wide as `part` (rows, strip), so that they stay in cache. They
-    are not the half sum and difference of V and |V|: a small element would be lost beside a large one of other sign.
+    They are not the half sum and difference of products with V and |V|: a small element would be lost beside a large
+    one of other sign. `edge` is what `edges` makes.
     """
     d, m, block, p = V.shape[1], Z.shape[0], Z.shape[1], GT.shape[1]
-    strip, zero, one = part.shape[1], V.dtype.type(0), V.dtype.type(1)
-    for left in range(0, d, strip):
-        width = min(strip, d - left)
-        for j in range(rows):
-            for l in range(width):
-                v = V[at + j, left + l]
-                part[j, l] = v if v > zero else zero
-        gemm(address, NO, NO, width, m, rows, start(part, 0), strip, start(Z, 0), block, one, start(GT, left), p)
-        for j in range(rows):
-            for l in range(width):
-                v = V[at + j, left + l]
-                part[j, l] = -v if v < zero else zero
-        gemm(address, NO, NO, width, m, rows, start(part, 0), strip, start(Z, 0), block, one, start(HT, left), p)
+    lanes, most = tile_shape(V.dtype.type(0))
+    tiles, left = -(-m // CLASSES), 0
+    while left < d:
+        vectors = min(most, -(-(d - left) // lanes))
+        width, wide = vectors * lanes, edge.shape[1]
+        v, ldv, g, h, ldg = start(V, at * d + left), d, start(GT, left), start(HT, left), p
+        beyond = left + width > d  # the last columns, filled up with zeros
+        if beyond:
+            edge[:] = 0
+            fill(V, at, rows, left, edge[2 * m :])
+            v, ldv, g, h, ldg = start(edge, 2 * m * wide), wide, start(edge, 0), start(edge, m * wide), wide
+        for tile in range(tiles):
+            i = m * tile // tiles
+            classes = m * (tile + 1) // tiles - i
+            own = start(Z, i * block)
+            add_signed_tile(classes, vectors, rows, own, block, v, ldv, later(g, i * ldg), later(h, i * ldg), ldg)
+        if beyond:
+            for i in range(m):
+                for l in range(d - left):
+                    GT[i, left + l] += edge[i, l]
+                    HT[i, left + l] += edge[m + i, l]
+        left += width
     if intercept:
         add_row_sums(Z, rows, GT)
+
+
+@compiled
+def edges(Z: Any, wanted: bool) -> Any:
+    """Scratch of `add_signed_adjoint`: sums of both signs, m rows each, and the last columns of a block."""
+    lanes, vectors = tile_shape(Z.dtype.type(0))
+    return np.empty((2 * Z.shape[0] + Z.shape[1] if wanted else 0, lanes * vectors), Z.dtype)
+
+
+@compiled
+def fill(V: Any, at: int, rows: int, left: int, out: Any) -> None:
+    """The columns of a block from `left`, to the left in `out`."""
+    for j in range(rows):
+        for l in range(V.shape[1] - left):
+            out[j, l] = V[at + j, left + l]
 
 
 @compiled
@@ -92,7 +113,7 @@ def add_row_sums(Z: Any, rows: int, GT: Any) -> None:
 @compiled
 def _block(
     kind: int, address: int, V: Any, at: int, WT: Any, intercept: bool, codes: Any, weights: Any, number: Any, A: Any,
-    B: Any, row: int, rows: int, GT: Any, HT: Any, Z: Any, other: Any, scratch: Any, losses: Any, part: Any,
+    B: Any, row: int, rows: int, GT: Any, HT: Any, Z: Any, other: Any, scratch: Any, losses: Any, edge: Any,
 ) -> float:  # fmt: skip
     """One block of `pass_over`: the rows from `row`, which are those of V from `at`."""
     if kind < INDICATORS:
@@ -101,7 +122,7 @@ def _block(
     block_a, block_b = A[row : row + rows], B[row : row + rows]
     loss = transform(kind, Z, other, rows, code, weight, number, block_a, block_b, scratch, losses)
     if HT.shape[0] > 0:
-        add_signed_adjoint(address, V, at, rows, Z, intercept, GT, HT, part)
+        add_signed_adjoint(V, at, rows, Z, intercept, GT, HT, edge)
     elif GT.shape[0] > 0:
         add_adjoint(address, V, at, rows, Z, intercept, GT)
     return loss
@@ -126,13 +147,13 @@ def pass_over(
     m, dtype = WT.shape[0], WT.dtype
     Z, other = np.empty((m, block), dtype), np.empty((m if kind == PRODUCT else 0, block), dtype)
     scratch, losses = np.empty((5, block), dtype), np.empty(block)
-    part = np.empty((block if HT.shape[0] > 0 else 0, min(STRIP, X.shape[1])), dtype)
+    edge = edges(Z, HT.shape[0] > 0)
     total = 0.0
     for at in range(first, last, block):
         rows = min(block, last - at)
         total += _block(
             kind, address, X, at, WT, intercept, codes, weights, number, A, B, at, rows, GT, HT, Z, other, scratch,
-            losses, part,
+            losses, edge,
         )  # fmt: skip
     return total
 
@@ -146,7 +167,7 @@ def converted_pass(
     m, dtype = WT.shape[0], WT.dtype
     Z, other = np.empty((m, block), dtype), np.empty((m if kind == PRODUCT else 0, block), dtype)
     scratch, losses = np.empty((5, block), dtype), np.empty(block)
-    part = np.empty((block if HT.shape[0] > 0 else 0, min(STRIP, X.shape[1])), dtype)
+    edge = edges(Z, HT.shape[0] > 0)
     V = np.empty((block, X.shape[1]), dtype)
     total = 0.0
     for at in range(first, last, block):
@@ -157,6 +178,6 @@ def converted_pass(
             copied(X, at, rows, V)
         total += _block(
             kind, address, V, 0, WT, intercept, codes, weights, number, A, B, at, rows, GT, HT, Z, other, scratch,
-            losses, part,
+            losses, edge,
         )  # fmt: skip
     return total
