@@ -79,6 +79,8 @@ SOLVERS: dict[str, Entry] = {
         Entry("flexa", "FLEXA", "FSS15", "flexa:Flexa"),
         Entry("inexact-gj", "Inexact Gauss-Jacobi", "FSS15", "inexact_gj:InexactGj"),
         Entry("gj-flexa", "GJ-FLEXA", "FSS15", "gj_flexa:GjFlexa"),
+        Entry("adagrad", "AdaGrad", "DHS11", "adagrad:AdaGrad"),
+        Entry("ogd", "Online gradient descent", "Zin03", "ogd:Ogd"),
     )
 }
 

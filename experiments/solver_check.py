@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from pianobench.algorithms import Breakdown, iterate, solve
 from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem
+from pianobench.problems.sample_space import ANYWHERE, IN_ONE_PLACE
 
 PENALTIES: dict[str, Penalty | None] = {
     "none": None,
@@ -27,7 +28,7 @@ PENALTIES: dict[str, Penalty | None] = {
     "elasticnet": ElasticNet(1.0, 1.0),
     "l0": L0(0.5),
 }
-ASKABLE = frozenset({"moments", "line", "curvature", "gram", "fields", "columns", "rows", "restrict"})
+ASKABLE = ANYWHERE | IN_ONE_PLACE
 STEPS, MOST_STEPS, MOST_SECONDS = 5, 5000, 20.0
 TOLERANCE = 1e-6
 RISE = 1e-13  # relative rise of F that is rounding

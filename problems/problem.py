@@ -62,7 +62,8 @@ class Problem(Derived):
     pen : Penalty
         Strengths (p, 1) on the rows of W, 0 on the intercept.
     has : frozenset of str
-        What can be asked: of {"moments", "line", "curvature", "gram", "fields", "columns", "rows", "restrict"}.
+        What can be asked: of {"moments", "line", "curvature", "gram", "fields", "rows", "restrict"} and, where all rows
+        are in one place, {"columns", "rows in order"}.
     active : array (p, m) of bool, or None
         In a sub-problem, the weights that may differ from 0.
 

@@ -15,6 +15,7 @@ from pianobench.problems.penalties import Array
 from pianobench.problems.rows import Field, Kernel, Layout, Rows
 
 ANYWHERE = frozenset({"moments", "line", "curvature", "gram", "fields", "rows", "restrict"})
+IN_ONE_PLACE = frozenset({"columns", "rows in order"})  # what walks along columns, or from row to row
 
 
 class SampleSpace:
@@ -67,7 +68,7 @@ class SampleSpace:
 
     @property
     def has(self) -> frozenset[str]:
-        return ANYWHERE | {"columns"} if self.home.local else ANYWHERE
+        return ANYWHERE | IN_ONE_PLACE if self.home.local else ANYWHERE
 
     @cached_property
     def prices(self) -> Prices:

@@ -13,6 +13,7 @@ from remote import Workers, problem_in_parts
 
 from pianobench.algorithms import SOLVERS, iterate, make_solver, solve, solver_refusal
 from pianobench.problems import Problem
+from pianobench.problems.sample_space import IN_ONE_PLACE
 
 STEPS = 12
 
@@ -27,7 +28,7 @@ PAIRS = [
     (key, penalty)
     for key, penalty in itertools.product(SOLVERS, PENALTIES)
     if solver_refusal(make_solver(key), Problem(*draw()[:2], penalty=PENALTIES[penalty])) is None
-    and "columns" not in make_solver(key).needs  # coordinate methods need the rows in one place
+    and not make_solver(key).needs & IN_ONE_PLACE
 ]
 
 

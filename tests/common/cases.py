@@ -85,6 +85,10 @@ def takes(key: str, case: Case) -> bool:
 
 
 PAIRS = [(key, case) for key in SOLVERS for case in CASES if takes(key, case)]
+# The closed list of what need not reach the certified gap. Two more are no cases of the list: separable data without a
+# penalty or with l0, which have no minimiser (the loop then says so), and FLEXA as published, which is not its default.
+BY_REGRET = frozenset({"adagrad", "ogd"})  # their last point need not converge: see test_online
+GAP_PAIRS = [(key, case) for key, case in PAIRS if key not in BY_REGRET]
 MONOTONE_PAIRS = [(key, case) for key, case in PAIRS if case.dtype == "float64" and make_solver(key).monotone]
 
 
