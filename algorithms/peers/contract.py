@@ -88,6 +88,7 @@ class BlackBox(Protocol):
         b : array (m,)
         info : dict
             ``iterations``, those it says it made, and ``ended``: whether its own rule stopped it before the budget did.
+            ``seconds`` too where it works in another process, whose start is no part of the method.
         """
         ...
 

@@ -29,7 +29,7 @@ class Fit:
     ----------
     budget : int
     seconds : float
-        Of `BlackBox.fit` alone.
+        Of `BlackBox.fit` alone, or what it tells of a process of its own.
     W : array (p, m)
     certificate : Certificate
     info : dict
@@ -90,10 +90,10 @@ class Fitter:
                 coef, b, info = self.box.fit(self.native, budget, self.threads, self.seed)
             except Exception as error:  # of any kind: somebody else's code
                 raise Raised(f"{type(error).__name__}: {error}") from error
-            seconds = time.perf_counter() - start
+            seconds = info.get("seconds", time.perf_counter() - start)
         said = [f"{w.category.__name__}: {w.message}" for w in caught]
         info = {**info, "warnings": said, "printed": "".join(text)}
-        self.record.fits.append({"budget": budget, "seconds": seconds, **info})
+        self.record.fits.append({"budget": budget, **info, "seconds": seconds})
         W = self.problem.from_user(coef, b)
         return Fit(budget, seconds, W, self._certificate(budget, W), info)
 

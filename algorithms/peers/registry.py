@@ -88,6 +88,7 @@ class Peer:
 # tol = 0: the budget alone ends a fit, or the method's failure to go on.
 _BEST: dict[str, Any] = {"tol": 0.0, "max_iter": None}
 _SCIKIT_LEARN = ("scikit-learn", "sklearn", "scikit_learn:ScikitLearn")
+_VOWPAL_WABBIT = ("vowpalwabbit", "pylibvw", "vowpal_wabbit:VowpalWabbit")
 _CYANURE = ("cyanure", "cyanure.estimators", "cyanure:Cyanure")
 
 PEERS: dict[str, Peer] = {
@@ -103,6 +104,11 @@ PEERS: dict[str, Peer] = {
         Peer("cyanure", "cyanure (default)", *_CYANURE),
         Peer(
             "cyanure-best", "cyanure", *_CYANURE, _BEST | {"duality_gap_interval": None, "sparse_solver": "qning-ista"}
+        ),
+        *(
+            Peer(f"vw-{method}{suffix}", f"Vowpal Wabbit {title}{words}", *_VOWPAL_WABBIT, {"online": online} | best)
+            for method, title, online in (("bfgs", "bfgs", False), ("online-bfgs", "online, then bfgs", True))
+            for suffix, words, best in (("", " (default)", {}), ("-best", "", _BEST | {"least_l2": 1e-12}))
         ),
     )
 }

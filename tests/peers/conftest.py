@@ -9,8 +9,9 @@ from sklearn.datasets import load_digits
 
 from pianobench.algorithms.peers import PEERS
 
-# Where the lock file installs cyanure; elsewhere there is no wheel, and it is not built for a test.
-HAS_WHEEL = sys.platform == "linux" and platform.machine() == "x86_64" and sys.version_info < (3, 13)
+# Where the lock file installs them; elsewhere there may be no wheel, and they are not built for a test.
+COMMON = sys.platform == "linux" and platform.machine() == "x86_64"
+LOCKED = {"cyanure": COMMON and sys.version_info < (3, 13), "vowpalwabbit": COMMON, "scikit-learn": True}
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +20,10 @@ def _library(request: pytest.FixtureRequest) -> None:
     key = request.node.callspec.params.get("key") if hasattr(request.node, "callspec") else None
     trouble = PEERS[key].available() if key in PEERS else None
     if trouble is not None:
-        if HAS_WHEEL:
+        library = PEERS[key].library
+        if LOCKED[library]:
             pytest.fail(trouble)
-        pytest.skip("cyanure has no wheel for this Python or machine")
+        pytest.skip(f"{library} has no wheel for this Python or machine")
 
 
 @pytest.fixture(scope="session")
