@@ -71,6 +71,7 @@ SOLVERS: dict[str, Entry] = {
         Entry("fista", "FISTA with restart", "BT09", "fista:Fista"),
         Entry("owl-qn", "OWL-QN", "AG07", "owl_qn:OwlQn"),
         Entry("prox-newton", "Proximal Newton", "LSS14", "prox_newton:ProxNewton"),
+        Entry("prox-newton-active", "Proximal Newton on a working set", "LSS14", "prox_newton_active:ProxNewtonActive"),
         Entry("admm-mlr", "ADMM for MLR", "GY13", "admm_mlr:AdmmMlr"),
         Entry("admm-l1", "ADMM for l1", "Boyd11", "admm_l1:AdmmL1"),
         Entry("smlr", "SMLR", "Kri05", "smlr:Smlr"),

@@ -22,15 +22,15 @@ class Line:
     problem : Problem
     W, D : arrays (p, m)
         Point and direction.
-    XW : Field, optional
-        Margins of W if they are known.
+    XW, XD : Fields, optional
+        Margins of W and D if they are known.
     """
 
     @np.errstate(all="ignore")  # overflow is an answer, see `Rows.reduce`
-    def __init__(self, problem: Problem, W: Array, D: Array, XW: Field | None = None) -> None:
+    def __init__(self, problem: Problem, W: Array, D: Array, XW: Field | None = None, XD: Field | None = None) -> None:
         self._problem, self.W, self.D = problem, W, D
         self._XW = problem.scores(W) if XW is None else XW
-        self._XD = problem.scores(D)
+        self._XD = problem.scores(D) if XD is None else XD
         # the quadratic penalty along the line is q0 + q1 t + q2 t^2
         penalty = problem.pen
         self._q0, self._q2 = penalty.quadratic(W), penalty.quadratic(D)
@@ -57,11 +57,15 @@ class Line:
 
     def turn(self, t: float, D: Array) -> Line:
         """The line from the point at t in a new direction: its margins are known, only X D is computed."""
+        return Line(self._problem, self.take(t), D, self.margins(t))
+
+    def margins(self, t: float) -> Field:
+        """Margins of the point at t."""
         problem = self._problem
         XW = problem.field(problem.m, dtype=self.W.dtype)
         problem.home.reduce(second_order.advance, t, fields=(self._XW, self._XD, XW))
         problem.meter.charge(problem.prices.rowwise(2.0, 3.0))
-        return Line(problem, self.take(t), D, XW)
+        return XW
 
 
 class Curvature:

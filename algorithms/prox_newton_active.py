@@ -1,0 +1,204 @@
+"""Proximal Newton on a working set: exact Hessian of few weights, coordinate descent, lambda in stages [LSS14; FHT10].
+
+Minimises F(W) = f(W) + l1 |W|_1 (l1 or elastic net): monotone. With G the gradient of f at W^k and c >= 1 the stage,
+
+(1) S = {W != 0} + {no l1} + {|G| > near c l1}, of those at 0 the nearest to entering          working set of weights
+(2) D minimises G.D + 1/2 D.H_S D + c l1 |W + D|_1 over S, nearly                              see `Quadratic`
+(3) W^{k+1} = W^k + t D, t = 1, 1/2, ... until f + c l1 |.| falls by sigma t [G.D + c l1 |W + D| - c l1 |W|]
+(4) c = max(1, c / 4) once no weight is further than c l1 / 2 from its KKT condition           from |G|_max / (4 l1) on
+
+A stage that would raise F itself is over. D comes from the matrix H_S or from the margins X D, whichever takes fewer
+operations. The matrix is made of `rows_each` |S| random rows where that is less than half of them. It is kept while S
+holds all that (1) must have, learns from each step by BFGS, and is made anew where a step has brought too little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pianobench.algorithms.contract import State
+from pianobench.algorithms.lbfgs import dot
+from pianobench.algorithms.line_search import falls_enough
+from pianobench.problems import Problem
+from pianobench.problems.oracles import Line
+from pianobench.problems.penalties import Array
+from pianobench.problems.quadratic import Quadratic
+from pianobench.problems.rows import Field
+
+DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
+SETTLED = 0.5  # of l1, by which the KKT conditions of a stage may be missed at its end
+SLOW = 0.3  # share of the last promised decrease above which a kept matrix is made anew
+PASSES = 30  # passes over S that a model is expected to take: how its two forms are compared
+LOOSE = 8.0  # operations of a matrix product in the time of one of coordinate descent
+
+
+@dataclass(kw_only=True)
+class ProxNewtonActiveState(State):
+    """The state of proximal Newton on a working set; k weights are in its set."""
+
+    f: float  # smooth part of F at W
+    G: Array  # (p, m) its gradient
+    XW: Field  # (n, m) margins
+    stage: float  # c
+    seed: int  # of the rows drawn
+    draws: int = 0  # matrices made
+    promised: float = 0.0  # decrease that the last model promised
+    chosen: NDArray[np.intp] | None = None  # (k,) numbers i p + l of the kept matrix's weights, ascending
+    H: Array | None = None  # (k, k) the kept matrix
+
+
+@dataclass(frozen=True)
+class ProxNewtonActive:
+    """Proximal Newton on a working set.
+
+    Parameters
+    ----------
+    near : float
+        Share of l1 that a slope must have for a weight at 0 to be in the set.
+    eta : float
+        Accuracy of a model's minimum, as a share of the steps of the first pass over it.
+    passes : int
+        Passes over a model at most.
+    rows_each : int
+        Random rows for each weight of the set.
+    sigma : float
+        Share of the promised decrease that a step must bring.
+    """
+
+    near: float = 0.7
+    eta: float = 0.05
+    passes: int = 1000
+    rows_each: int = 12
+    sigma: float = 1e-4
+
+    penalties: ClassVar[frozenset[str]] = frozenset({"l1", "elasticnet"})
+    needs: ClassVar[frozenset[str]] = frozenset({"columns"})
+    monotone: ClassVar[bool] = True
+    step_is: ClassVar[str] = "one quadratic model in a working set, with its line search"
+
+    def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
+        k = min(p * m, 8 * n)  # about what a matrix is made for
+        columns = 8 * n * p if nnz == n * p else 0
+        return 6 * n * m * 8 + 8 * p * m * itemsize + columns + min(8 * k * k, 4 * columns + (1 << 20))
+
+    def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> ProxNewtonActiveState:
+        XW = problem.scores(W0) if W0.any() else problem.field(problem.m, dtype=W0.dtype)
+        f, G = Line(problem, W0, np.zeros_like(W0), XW, XW).smooth(0.0)
+        seed = int(rng.integers(1 << 32))
+        return ProxNewtonActiveState(W=W0.copy(), f=f, G=G, XW=XW, stage=first_stage(problem, W0, G), seed=seed)
+
+    def step(self, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
+        W, G, pen, c = state.W, state.G, problem.pen, state.stage
+        final = np.broadcast_to(np.asarray(pen.l1, np.float64), W.shape)
+        l1 = c * final
+        wanted, needed = self._working_set(problem, W, G, l1)  # (1)
+        state = self._with_matrix(problem, state, wanted, needed, l1)
+        chosen = wanted if state.chosen is None else state.chosen
+        model = Quadratic(problem, W, G, state.XW, chosen, l1, self.eta, self.passes)
+        target, XD = model.by_margins() if state.H is None else model.by_matrix(state.H)  # (2)
+        D = target - W
+        F = state.f + nonsmooth(l1, W)
+        noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(F)
+        promised, t = dot(G, D) + nonsmooth(l1, target) - nonsmooth(l1, W), 1.0
+        line = Line(problem, W, D, state.XW, XD)
+        for _ in range(40 if promised < 0.0 else 0):
+            f = np.inf if t == 1.0 else line(t)[0]
+            if t == 1.0 or f + nonsmooth(l1, line.take(t)) <= F + self.sigma * t * promised + noise:
+                f, G_t = line.smooth(t)
+                W_t = target if t == 1.0 else line.take(t)
+                rise = nonsmooth(l1, W_t) - nonsmooth(l1, W)
+                change = 0.5 * (dot(G, W_t - W) + dot(G_t, W_t - W)) + rise
+                if falls_enough(F, f + nonsmooth(l1, W_t), self.sigma * t * promised, change, noise):  # (3)
+                    if c > 1.0 and f + nonsmooth(final, W_t) > state.f + nonsmooth(final, W):
+                        return replace(state, rejected=state.rejected + 1, stage=max(1.0, c / DIVIDED))
+                    moved = replace(state, W=W_t, f=f, G=G_t, XW=line.margins(t), promised=promised)
+                    moved = replace(moved, stage=next_stage(problem, moved))
+                    if state.promised and promised < SLOW * state.promised and moved.stage == c:
+                        return replace(moved, chosen=None, H=None)
+                    return learnt(moved, W, G, problem.p)
+            t *= 0.5
+        return replace(state, rejected=state.rejected + 1, stage=1.0, promised=0.0, chosen=None, H=None)
+
+    def _working_set(
+        self, problem: Problem, W: Array, G: Array, l1: Array
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Numbers of the weights to be in the set, and of those that have to be."""
+        slope = np.abs(G).astype(np.float64)
+        inside = (W != 0) | ((l1 == 0) & (slope >= 0))
+        beyond = np.divide(slope, l1, out=np.zeros(W.shape), where=~inside)
+        if problem.active is not None:
+            inside, beyond = inside & problem.active, np.where(problem.active, beyond, 0.0)
+        most = max(3 * int(np.count_nonzero(inside)), 10 * problem.m, 400)
+        entering = np.flatnonzero(beyond > self.near)
+        if entering.size > most:
+            entering = entering[np.argpartition(-beyond.ravel()[entering], most)[:most]]
+        add = np.zeros(W.size, bool)
+        add[entering] = True
+        needed = inside | (add.reshape(W.shape) & (beyond > 1.0))
+        return np.flatnonzero((inside | add.reshape(W.shape)).T), np.flatnonzero(needed.T)
+
+    def _with_matrix(
+        self,
+        problem: Problem,
+        state: ProxNewtonActiveState,
+        wanted: NDArray[np.intp],
+        needed: NDArray[np.intp],
+        l1: Array,
+    ) -> ProxNewtonActiveState:
+        """The state with a matrix that serves this step, kept or new; with none where margins are better."""
+        if state.H is not None and state.chosen is not None and np.isin(needed, state.chosen).all():
+            return state
+        n, k, m = problem.n, wanted.size, problem.m
+        sampled = min(n, self.rows_each * k)
+        rows = None if 2 * sampled > n else sampled
+        by_matrix = (n if rows is None else rows) * k * (k + k / m) + LOOSE * PASSES * 2.0 * k * k
+        by_margins = LOOSE * PASSES * 4.0 * n * k
+        if problem.layout == "csr" or by_matrix > by_margins:
+            return replace(state, chosen=None, H=None)
+        index = None
+        if rows is not None:
+            rng = np.random.default_rng([state.seed, state.draws])
+            index = np.sort(rng.choice(n, rows, replace=False))
+        H = Quadratic(problem, state.W, state.G, state.XW, wanted, l1, self.eta, self.passes).hessian(index)
+        return replace(state, chosen=wanted, H=H, draws=state.draws + 1)
+
+
+def nonsmooth(l1: Array, W: Array) -> float:
+    """``sum l1 |W|``."""
+    return float(np.sum(l1 * np.abs(W), dtype=np.float64))
+
+
+def first_stage(problem: Problem, W: Array, G: Array) -> float:
+    """c at W with gradient G (p, m): a quarter of what holds all weights at 0 that are there, at least 1."""
+    l1 = np.broadcast_to(np.asarray(problem.pen.l1, np.float64), W.shape)
+    held = problem.only_active(np.abs(G))
+    ratio = np.divide(held, l1, out=np.zeros(W.shape), where=(l1 > 0) & (W == 0))
+    return max(1.0, float(ratio.max(initial=0.0)) / DIVIDED)
+
+
+def next_stage(problem: Problem, state: ProxNewtonActiveState) -> float:
+    """c after a step: divided if its KKT conditions are nearly met."""
+    if state.stage == 1.0:
+        return 1.0
+    W, G = state.W, state.G
+    l1 = np.broadcast_to(np.asarray(problem.pen.l1, np.float64), W.shape) * state.stage
+    slope = np.where(W == 0, np.abs(G) - l1, np.abs(G + l1 * np.sign(W)))
+    missed = slope > SETTLED * np.where(l1 > 0, l1, l1.max())
+    return state.stage if problem.only_active(missed.astype(W.dtype)).any() else max(1.0, state.stage / DIVIDED)
+
+
+def learnt(state: ProxNewtonActiveState, W: Array, G: Array, p: int) -> ProxNewtonActiveState:
+    """The state with its matrix brought by BFGS to what the step from W, where the gradient was G, has shown."""
+    if state.H is None or state.chosen is None:
+        return state
+    classes, columns = np.divmod(state.chosen, p)
+    s, y = ((new - old)[columns, classes].astype(np.float64) for new, old in ((state.W, W), (state.G, G)))
+    Hs = state.H @ s
+    bent, sy = float(s @ Hs), float(s @ y)
+    if bent <= 0.0 or sy <= 1e-3 * bent:
+        return replace(state, chosen=None, H=None)
+    return replace(state, H=state.H + np.outer(y / sy, y) - np.outer(Hs / bent, Hs))

@@ -1,0 +1,148 @@
+"""A quadratic model of the loss in some weights, minimised with l1: by its matrix, or by margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pianobench.problems.design import Csr, Dense
+from pianobench.problems.engines.memory import Part
+from pianobench.problems.kernels.compiled import newton_cd, threads
+from pianobench.problems.kernels.compiled.passes import EXPONENTIAL, check_fields, chunks, conditions, threads_for
+from pianobench.problems.penalties import Array
+
+BLOCK = 128  # rows whose scores are transformed at a time
+MOST_ENTRIES = 1 << 22  # of the matrix of weighted columns that is multiplied at a time
+RIDGE = 1e-9  # share of ``sum a x^2`` added to the diagonal: where P is 0 or 1 to rounding the model is flat
+SAMPLED_RIDGE = 1e-4  # share of the diagonal added to one that is made of some of the rows
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Some weights, sorted by class and then by column.
+
+    Parameters
+    ----------
+    columns, classes : arrays (k,) of intp
+    """
+
+    columns: NDArray[np.intp]
+    classes: NDArray[np.intp]
+
+    def starts(self, m: int) -> NDArray[np.intp]:
+        """(m + 1,) where each class begins."""
+        return np.searchsorted(self.classes, np.arange(m + 1))
+
+
+@dataclass(frozen=True)
+class Model:
+    """``g.D + D.HD / 2 + l1 |w + D|`` in some weights, H the Hessian of the loss and l2.
+
+    Parameters
+    ----------
+    chosen : Weights
+    w, g, l1, l2 : arrays (k,) of float64
+        Their values, slopes and strengths.
+    eta : float
+        Accuracy, as a share of the first pass's steps.
+    most : int
+        Passes.
+    """
+
+    chosen: Weights
+    w: Array
+    g: Array
+    l1: Array
+    l2: Array
+    eta: float
+    most: int
+
+
+def minimised(part: Part, model: Model, repeats: int, XW: Array, XD: Array) -> tuple[Array, float]:
+    """Weights (k,) of the minimum by margins, and the multiply-adds taken; XD gets the change of the margins XW."""
+    check_fields(part, part.m, XW, XD)
+    n, m, w = part.n, part.m, model.w.copy()
+    starts, l2 = model.chosen.starts(m), model.l2.copy()
+    given = w, model.g, model.l1, l2, RIDGE
+    if isinstance(part.design, Csr):
+        C = part.design.whole_columns()
+        PU, SA = np.zeros((m, n, 2)), np.zeros((n, 2))
+        SA[:, 1] = part.weights
+        _probabilities(XW, PU[:, :, 0])
+        work = newton_cd.on_sparse(
+            starts, model.chosen.columns, *given, C.indptr, C.indices, C.data, PU, SA, model.eta, model.most
+        )
+        XD[...] = PU[:, :, 1].T
+    else:
+        XT, place = columns_of(part, model.chosen.columns)
+        P, U = np.empty((m, n)), np.zeros((m, n))
+        _probabilities(XW, P)
+        work = newton_cd.on_dense(starts, place, *given, XT, P, U, part.weights, repeats, model.eta, model.most)
+        XD[...] = U.T
+    return w, float(work)
+
+
+def hessian(part: Part, chosen: Weights, rows: NDArray[np.intp] | None, XW: Array) -> tuple[Array]:
+    """Hessian (k, k) of the loss at margins XW in some weights; from some of the rows, scaled up to the weight of all.
+
+    ``blockdiag(X_i.T (a T_i)) - T.T (a T)`` with T (n, k) the columns ``p_i x_l``; a small ridge makes it definite.
+    """
+    check_fields(part, part.m, XW)
+    XT, place = columns_of(part, chosen.columns)
+    a, k, starts = part.weights, place.size, chosen.starts(part.m)
+    if rows is not None:
+        XT, XW, a = np.ascontiguousarray(XT[:, rows]), XW[rows], a[rows]
+        a = a * (part.weights.sum() / (a.sum() or 1.0))
+    P = np.empty((part.m, a.size))
+    _probabilities(XW, P)
+    H, root = np.zeros((k, k)), np.sqrt(a)
+    width = max(MOST_ENTRIES // max(k, 1), 256)
+    for at in range(0, a.size, width):
+        own = slice(at, at + width)
+        T = XT[place, own] * root[own]
+        for i in range(part.m):
+            of = slice(starts[i], starts[i + 1])
+            half = T[of] * np.sqrt(P[i, own])
+            H[of, of] += half @ half.T
+            T[of] *= P[i, own]
+        H -= T @ T.T
+    ridge = RIDGE * (np.square(XT) @ a)[place]
+    diagonal = np.maximum(H.diagonal(), 0.0)
+    H[np.diag_indices(k)] = diagonal + ridge + (SAMPLED_RIDGE * diagonal if rows is not None else 0.0)
+    return (H,)
+
+
+def some_scores(part: Part, chosen: Weights, D: Array, out: Array) -> tuple[()]:
+    """``out = X D``, D (k,) in some weights alone."""
+    check_fields(part, part.m, out)
+    XT, place = columns_of(part, chosen.columns)
+    V = np.zeros((XT.shape[0], part.m))
+    V[place, chosen.classes] = D
+    out[...] = XT.T @ V
+    return ()
+
+
+def columns_of(part: Part, columns: NDArray[np.intp]) -> tuple[Array, NDArray[np.intp]]:
+    """Columns of a dense X in float64, conditioned, each a line of (c, n) and once; and where each asked for is."""
+    design = part.design
+    assert isinstance(design, Dense)
+    kept, place = np.unique(columns, return_inverse=True)
+    own = kept[kept < design.d]
+    centre, scale = conditions(design)
+    XT = design.transposed[own].astype(np.float64, copy=False)
+    if centre.size:
+        XT -= centre[own, None]
+        XT *= scale[own, None]
+    return (XT if own.size == kept.size else np.vstack([XT, np.ones((1, part.n))])), place
+
+
+def _probabilities(XW: Array, P: Array) -> None:
+    """Write the softmax of the margins (n, m) into P (m, n)."""
+    edges = chunks(XW.shape[0], BLOCK, 0)
+    threads.run(
+        lambda chunk: newton_cd.spread(XW, P, BLOCK, edges[chunk], edges[chunk + 1]),
+        len(edges) - 1,
+        threads_for(XW.size * EXPONENTIAL),
+    )
