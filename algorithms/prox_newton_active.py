@@ -123,6 +123,15 @@ class ProxNewtonActive:
             t *= 0.5
         return replace(state, rejected=state.rejected + 1, stage=1.0, promised=0.0, chosen=None, H=None)
 
+    def continued(self, before: Problem, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
+        """The state of a run on `before` as one on `problem`, which differs in its strengths alone."""
+        W, change = state.W, np.asarray(problem.pen.l2) - np.asarray(before.pen.l2)
+        if not np.any(change):
+            return replace(state, stage=1.0, promised=0.0)
+        f = state.f + problem.pen.quadratic(W) - before.pen.quadratic(W)
+        G = (state.G + change * W).astype(W.dtype)
+        return replace(state, f=f, G=problem.only_active(G), stage=1.0, promised=0.0, chosen=None, H=None)
+
     def _working_set(
         self, problem: Problem, W: Array, G: Array, l1: Array
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
