@@ -17,6 +17,7 @@ from pianobench.problems import Certificate, Problem, certificate, separability
 from pianobench.problems.penalties import Array
 
 GROWTH = 1.15  # the next checkpoint is due when the work done has grown by this, and by one gradient equivalent
+WAIT = 8.0  # with `few` the next checkpoint is due at the latest when the work done has grown by this
 PATIENCE = 10  # checkpoints without progress before a run is called stalled: the work has then grown fourfold
 MOST_MEMORY = 0.8  # of the machine's, that a solver may ask for
 LOWER, TIGHTER = 1e-13, 0.01  # relative decrease of F, or of the gap, that counts as progress
@@ -110,6 +111,7 @@ def solve(
     max_gradient_equivalents: float | None = None,
     reference: float | None = None,
     on_checkpoint: Callable[[Checkpoint], None] | None = None,
+    few: bool = False,
 ) -> Result:
     """Run a solver until the certified relative gap is at most `tol`, or something else ends it.
 
@@ -118,7 +120,7 @@ def solve(
     solver : Solver
     problem : Problem
     W0 : array (p, m), optional
-        Start, 0 by default; never written.
+        Start, 0 by default; never written. Float64 on float32 rows too, which is then computed in float64.
     rng : numpy Generator, optional
         Source of a stochastic method's draws.
     tol : float
@@ -129,6 +131,8 @@ def solve(
         A lower bound on F* known from elsewhere.
     on_checkpoint : callable, optional
         Called with each `Checkpoint` as it is made, off the clock.
+    few : bool
+        Who wants the end and no curve: no checkpoint while a step still changes f by more than `tol` of it.
 
     Raises
     ------
@@ -144,7 +148,7 @@ def solve(
     if too_large:
         raise MemoryError(f"not tried: {too_large}")
     _check_start(problem, W0)
-    run = _Run(problem, tol, max_steps, max_seconds, max_gradient_equivalents, reference, on_checkpoint)
+    run = _Run(problem, tol, max_steps, max_seconds, max_gradient_equivalents, reference, on_checkpoint, few)
     states, state = iterate(solver, problem, W0, rng), None
     while run.ended is None:
         start = time.perf_counter()
@@ -170,7 +174,7 @@ def _memory() -> int:
 
 
 def _check_start(problem: Problem, W0: Array | None) -> None:
-    if W0 is not None and (W0.shape != (problem.p, problem.m) or W0.dtype != problem.dtype):
+    if W0 is not None and (W0.shape != (problem.p, problem.m) or W0.dtype not in (problem.dtype, np.float64)):
         raise ValueError(
             f"W0 is {W0.dtype} of shape {W0.shape}: {problem.dtype} of shape {(problem.p, problem.m)} is expected; "
             "problem.from_user(coef, b) makes one"
@@ -189,12 +193,14 @@ class _Run:
         max_gradient_equivalents: float | None,
         reference: float | None,
         on_checkpoint: Callable[[Checkpoint], None] | None,
+        few: bool,
     ) -> None:
         self.problem, self.tol, self.reference, self.on_checkpoint = problem, tol, reference, on_checkpoint
         self.budgets = (max_steps, max_seconds, max_gradient_equivalents)
         self.start = problem.meter.total
         self.steps, self.seconds, self.setup_seconds = -1, 0.0, 0.0
         self.due, self.best, self.best_gap, self.since_best = 0.0, math.inf, math.inf, 0
+        self.few, self.f, self.longest = few, math.inf, 0.0
         self.checkpoints: list[Checkpoint] = []
         self.certificate: Certificate | None = None
         self.bound = 0.0
@@ -207,7 +213,8 @@ class _Run:
         if self.steps == 0:
             self.setup_seconds = self.seconds
         spent = self._spent()
-        if broken is None and spent is None and self._work() < self.due and not self._at_rest(state):
+        waits = self._falls(state) or self._work() < self.due  # the first sees every step
+        if broken is None and spent is None and waits and not self._at_rest(state):
             return
         self._judge(state.W)
         self.ended = self._ending(state, broken, spent)
@@ -244,7 +251,7 @@ class _Run:
 
     def _judge(self, W: Array) -> None:
         work = self._work()
-        self.due = max(GROWTH * work, work + 1.0)
+        self.due, self.longest = max(GROWTH * work, work + 1.0), WAIT * max(work, 1.0)
         # A bound holds for every point, so the best so far serves all that follow. It is this run's own unless it is
         # the caller's reference.
         known = max(self.bound, self.reference or 0.0)
@@ -261,6 +268,11 @@ class _Run:
         self.checkpoints.append(point)
         if self.on_checkpoint is not None:
             self.on_checkpoint(point)
+
+    def _falls(self, state: Any) -> bool:
+        """Whether, with `few`, the gap need not be asked yet: f moves by more than it may be off by in the end."""
+        before, self.f = self.f, float(getattr(state, "f", math.nan))
+        return self.few and abs(before - self.f) > self.tol * abs(self.f) and 0.0 < self._work() < self.longest
 
     def _at_rest(self, state: Any) -> bool:
         """Whether an l0 run stands at a fixed point of its surrogate."""

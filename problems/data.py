@@ -111,7 +111,7 @@ def _weights(sample_weight: ArrayLike | None, n: int) -> Array:
         )
     if not weights.any():
         raise ValueError(
-            "sample_weight is 0 in all rows: nothing is left to fit; give at least one row a positive weight"
+            "sample_weight is zero in all rows: nothing is left to fit; give at least one row a positive weight"
         )
     return weights
 

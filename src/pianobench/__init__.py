@@ -11,11 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pianobench.algorithms import make_solver, solve
+    from pianobench.algorithms.estimators import MultinomialLogisticRegression, MultinomialLogisticRegressionCV
     from pianobench.experiments.compare_api import compare
     from pianobench.problems import L0, L1, L2, ElasticNet, Problem, certificate
 
 __version__ = "0.1.0.dev0"
-__all__ = ["L0", "L1", "L2", "ElasticNet", "Problem", "__version__", "certificate", "compare", "make_solver", "solve"]
+__all__ = [
+    "L0",
+    "L1",
+    "L2",
+    "ElasticNet",
+    "MultinomialLogisticRegression",
+    "MultinomialLogisticRegressionCV",
+    "Problem",
+    "__version__",
+    "certificate",
+    "compare",
+    "make_solver",
+    "solve",
+]
 
 # In a wheel the folders lie beside this file; in a checkout they lie at the repository's root.
 _here = Path(__file__).resolve().parent
@@ -27,6 +41,8 @@ _HOME = {
     "L1": "pianobench.problems",
     "L2": "pianobench.problems",
     "ElasticNet": "pianobench.problems",
+    "MultinomialLogisticRegression": "pianobench.algorithms.estimators",
+    "MultinomialLogisticRegressionCV": "pianobench.algorithms.estimators",
     "Problem": "pianobench.problems",
     "certificate": "pianobench.problems",
     "compare": "pianobench.experiments.compare_api",

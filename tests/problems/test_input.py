@@ -180,7 +180,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "weight missing": ({"sample_weight": np.r_[np.nan, np.ones(19)]}, r"sample_weight is nan at row 0"),
     "weight infinite": ({"sample_weight": np.r_[np.inf, np.ones(19)]}, r"sample_weight is inf at row 0"),
     "weight no number": ({"sample_weight": ["a"] * 20}, r"sample_weight holds a value that is not a number"),
-    "weights all 0": ({"sample_weight": np.zeros(20)}, r"0 in all rows: .* positive"),
+    "weights all 0": ({"sample_weight": np.zeros(20)}, r"zero in all rows: .* positive"),
     "penalty": ({"penalty": "l1"}, r"penalty='l1': L1\(lam\), .* or None"),
     "conditioning": ({"conditioning": "centre"}, r"conditioning='centre': one of 'none', 'scale', 'centre\+scale'"),
     "centred without intercept": (
