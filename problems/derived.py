@@ -33,6 +33,12 @@ class Derived(SampleSpace):
         """The same problem with a meter of its own, for certificates and references."""
         return self._like(self.home)
 
+    def under(self, pen: Penalty) -> Self:
+        """The same problem on the same meter under strengths of a method's own: (p, 1), or (p, m) one for a weight."""
+        other = copy.copy(self)
+        other.pen = pen
+        return other
+
     def restrict(self, active: NDArray[np.bool_]) -> Self:
         """The sub-problem in which only the weights true in `active` (p, m) may differ from 0.
 

@@ -171,3 +171,25 @@ def test_an_l0_fixed_point_is_stationary_on_its_support_and_no_element_should_le
     assert result.certificate.residual <= 1e-7
     again = next(itertools.islice(iterate(make_solver("piano"), problem, result.W), 1, None))
     assert ((again.W != 0) == (result.W != 0)).all()
+
+
+@pytest.mark.paper
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+@pytest.mark.parametrize("size", [1.0, 4.0])
+def test_on_rows_of_one_sum_piano_is_generalised_iterative_scaling(layout: str, size: float) -> None:
+    """X >= 0 with rows that add up to S: w_li <- w_li + log(observed_li / expected_li) / S [DR72]."""
+    rng = np.random.default_rng(9)
+    X = rng.random((50, 6)) * (rng.random((50, 6)) < 0.6)
+    X[:, 0] += 0.1
+    X *= size / X.sum(axis=1, keepdims=True)
+    y, a = rng.integers(0, 3, 50), rng.choice([0.0, 1.0, 2.5], size=50)
+    y[:3], a[:3] = np.arange(3), 1.0
+    problem = Problem(sp.csr_array(X) if layout == "csr" else X, y, sample_weight=a, fit_intercept=False)
+    observed = X.T @ (a[:, None] * np.eye(3)[y])
+    assert (observed > 0).all()
+    W = problem.zeros()
+    for state in itertools.islice(iterate(make_solver("piano"), problem), 1, 40):
+        Z = X @ W
+        P = np.exp(Z - np.logaddexp.reduce(Z, axis=1, keepdims=True))
+        W = W + np.log(observed / (X.T @ (a[:, None] * P))) / size
+        np.testing.assert_allclose(state.W, W, rtol=1e-12, atol=1e-13)
