@@ -82,6 +82,7 @@ SOLVERS: dict[str, Entry] = {
         Entry("gj-flexa", "GJ-FLEXA", "FSS15", "gj_flexa:GjFlexa"),
         Entry("adagrad", "AdaGrad", "DHS11", "adagrad:AdaGrad"),
         Entry("ogd", "Online gradient descent", "Zin03", "ogd:Ogd"),
+        Entry("online-lbfgs", "Online pass, then L-BFGS", "ACDL14", "online_lbfgs:OnlineLbfgs"),
         Entry("l1-reweighted", "Reweighted l1", "CWB08", "l1_reweighted:L1Reweighted"),
     )
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#D55E00", ("piano", "piano-centred", "piano-accelerated", "piano-working-set")),
-    ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs")),
+    ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs", "online-lbfgs")),
     ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton")),
     ("#CC79A7", ("lc", "lc-centred", "lc-proximal")),
     ("#8C564B", ("admm-mlr", "admm-l1")),
@@ -20,9 +20,12 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#56B4E9", ("fista", "gd", "ogd", "adagrad")),
     ("#000000", ("auto",)),
 )
-_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
-_MARKERS = ("os^D", "sD^v", "^vPX", "DPo", "<X", "P<>", "vsD", "XDos", "*")
-_PEERS = ("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure")
+_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (7, 1, 3, 1)))
+_MARKERS = ("os^D", "sD^vP", "^vPX", "DPo", "<X", "P<>", "vsD", "XDos", "*")
+_PEERS = (
+    *("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure"),
+    *("vw-bfgs", "vw-online-bfgs"),
+)
 _DASHES: tuple[Any, ...] = (
     (0, (3, 1, 1, 1, 1, 1)),
     (0, (1.5, 1.5)),
