@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from pianobench.problems.kernels.compiled.jit import cgutils, intrinsic, types
 
-NO, YES = ord("N"), ord("T")
+NO = ord("N")
 
 
 @cache
@@ -52,6 +52,18 @@ def later(typing_context: Any, pointer: Any, offset: Any) -> Any:
         return builder.gep(values[0], [values[1]])
 
     return pointer(pointer, types.intp), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def read(typing_context: Any, pointer: Any) -> Any:
+    """The number that a pointer points to."""
+    del typing_context
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del context, signature
+        return builder.load(values[0])
+
+    return pointer.dtype(pointer), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -25,6 +25,7 @@ MOST_BYTES = 1 << 27  # of the chunks' own gradients
 MOST_ENTRIES = 1 << 24  # of the field between the two halves of a sparse pass
 ROWS = 64  # of a block where X is sparse or not read
 EXPONENTIAL = 20  # multiply-adds that an exponential takes as long as
+LINE = 16  # columns that W is padded to a multiple of: a whole vector of any width
 ALONE = 1 << 19  # multiply-adds below which a second thread costs more than it brings
 SIGNED = {kinds.MOMENTS, kinds.MOMENTS_AT}
 MULTIPLIED = SIGNED | {kinds.GRADIENT, kinds.PRODUCT, kinds.INDICATORS, kinds.FIELD, kinds.ON_LINE}
@@ -79,8 +80,9 @@ def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> 
     design, (p, k) = part.design, W.shape
     assert isinstance(design, Dense)
     X, signed = np.ascontiguousarray(design.X), kind in SIGNED and not design.nonnegative
-    WT = np.ascontiguousarray(W.T) if kind < kinds.INDICATORS else np.empty((k, p), W.dtype)
-    rows = block(k)
+    padded = np.zeros((p if kind < kinds.INDICATORS else 0, -(-k // LINE) * LINE), W.dtype)
+    padded[:, :k] = W[: len(padded)]
+    rows = block(design.d * W.itemsize)
     edges = chunks(part.n, rows, (2 if signed else 1) * p * k * W.itemsize)
     G = np.zeros((len(edges) - 1, k if kind in MULTIPLIED else 0, p), W.dtype)
     H = np.zeros((len(edges) - 1, k if signed else 0, p), W.dtype)
@@ -92,7 +94,7 @@ def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> 
 
     def work(chunk: int) -> float:
         ends = edges[chunk], edges[chunk + 1]
-        return go(WT, design.intercept, part.codes, part.weights, number, A, B, *ends, rows, G[chunk], H[chunk])
+        return go(padded, k, design.intercept, part.codes, part.weights, number, A, B, *ends, rows, G[chunk], H[chunk])
 
     losses = threads.run(work, len(edges) - 1, threads_for(part.n * p * k))
     for chunk in range(1, len(edges) - 1):
@@ -180,9 +182,9 @@ def check_fields(part: Part, k: int, *fields: Array) -> None:
             raise ValueError(f"a field has shape {field.shape}: {(part.n, k)} is expected")
 
 
-def block(m: int) -> int:
-    """Rows of a block of a dense X: so few that BLAS takes its way for small products where there are few classes."""
-    return 96 if m <= 10 else 192
+def block(nbytes: int) -> int:
+    """Rows of a block of a dense X whose rows have so many bytes: what half a core's cache holds, within bounds."""
+    return next((rows for rows in (96, 48) if rows * nbytes <= 1 << 20), 24)
 
 
 def chunks(n: int, rows: int, nbytes: int, most: int = MOST_CHUNKS) -> list[int]:

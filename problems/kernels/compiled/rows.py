@@ -182,6 +182,17 @@ def gather(field: Any, Z: Any) -> None:
 
 
 @compiled
+def gather_shifted(field: Any, rows: int, shift: Any, Z: Any) -> None:
+    """`gather` of ``field + shift``, shift (m,)."""
+    m = Z.shape[0]
+    for left in range(0, m, TILE):
+        for i in range(left, min(left + TILE, m)):
+            own = shift[i]
+            for j in range(rows):
+                Z[i, j] = field[j, i] + own
+
+
+@compiled
 def gather_on_line(A: Any, B: Any, t: Any, Z: Any) -> None:
     """`gather` of ``A + t B``."""
     m, rows = Z.shape[0], A.shape[0]

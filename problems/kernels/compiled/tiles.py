@@ -1,8 +1,9 @@
-"""``G += Z V+`` and ``H += Z V-`` of a small block from registers, V+ and V- the positive and negative parts of V.
+"""``G += Z V`` of a small block from registers, or ``G += Z V+`` and ``H += Z V-``, V+ and V- its parts by sign.
 
-A tile is a few classes by one or two vectors of columns. Its sums stay in registers while the rows of the block go by:
-a row costs a load of V, its two parts, and for each class a number of Z that is multiplied with both. BLAS would want
-the parts written out. Vectors are as wide as the processor's registers; LLVM makes them for any.
+A tile is a few rows of Z by a few vectors of columns of V. Its sums stay in registers while the rows of V go by: each
+costs its load, or that and its two parts, and for each row of Z a number that is multiplied with all. BLAS copies what
+is not small to its own order, and would want the parts by sign written out. Vectors are as wide as the processor's
+registers; LLVM makes them for any.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from llvmlite import ir
 
 from pianobench.problems.kernels.compiled.jit import FAST, intrinsic, types
 
-CLASSES = 6  # of a tile, at most: 24 sums in 32 registers, or 12 in 16
+HEIGHT = 6  # rows of Z in a tile, at most: 24 sums in 32 registers, or 12 in 16
 _INDEX = ir.IntType(64)
 
 
 def _registers(context: Any) -> tuple[int, int]:
-    """Bytes of a vector register of the processor that code is made for, and vectors of columns in a tile."""
+    """Bytes of a vector register of the processor that code is made for, and vectors of columns in a tile of parts."""
     triple, _, features = context.codegen().magic_tuple()
     if "+avx512f" in features:
         return 64, 2
@@ -28,7 +29,7 @@ def _registers(context: Any) -> tuple[int, int]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def tile_shape(typing_context: Any, number: Any) -> Any:
-    """Numbers of this type in a vector, and vectors in a tile."""
+    """Numbers of this type in a vector; vectors in a tile of V's parts, of which one of V has twice as many."""
     del typing_context
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -41,44 +42,64 @@ def tile_shape(typing_context: Any, number: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def add_signed_tile(
-    typing_context: Any, classes: Any, vectors: Any, rows: Any, z: Any, ldz: Any, v: Any, ldv: Any, g: Any, h: Any,
-    ldg: Any,
-) -> Any:  # fmt: skip
-    """One tile: z points to its first class's numbers (rows,), v to its first column, g and h to their entry.
+def add_tile(
+    typing_context: Any, height: Any, vectors: Any, rows: Any, z: Any, ldz: Any, v: Any, ldv: Any, g: Any, ldg: Any
+) -> Any:
+    """One tile of ``G += Z V``: z, v and g point to its first row of Z, column of V and entry of G.
 
-    There are 1 to CLASSES classes and at least one row; the next class is `ldz` or `ldg` on, the next row `ldv`.
+    `height` is 1 to HEIGHT, `vectors` at most what `tile_shape` says, and V has at least one of its `rows`; the next
+    row of Z, V or G is `ldz`, `ldv` or `ldg` numbers on.
     """
-    del typing_context, classes, vectors, rows, ldz, v, ldv, g, h, ldg
+    del typing_context, height, vectors, rows, ldz, v, ldv, g, ldg
     whole = types.intp
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        classes, vectors, *given = values
-        number, size = context.get_data_type(signature.args[3].dtype), signature.args[3].dtype.bitwidth // 8
-        width, most = _registers(context)
-        done, other = builder.append_basic_block("done"), builder.append_basic_block("other")
-        case = builder.add(builder.mul(vectors, _INDEX(CLASSES + 1)), classes)
-        switch = builder.switch(case, other)
-        with builder.goto_block(other):
-            builder.branch(done)
-        for k in range(1, most + 1):
-            for i in range(1, CLASSES + 1):
-                block = builder.append_basic_block(f"tile{i}by{k}")
-                switch.add_case(_INDEX(k * (CLASSES + 1) + i), block)
-                builder.position_at_end(block)
-                _tile(builder, i, k, ir.VectorType(number, width // size), size, *given)
-                builder.branch(done)
-        builder.position_at_end(done)
+        *given, g, ldg = values
+        _one_of(context, builder, signature.args[3].dtype, False, *given, (g,), ldg)
+        return context.get_dummy_value()
+
+    return types.void(whole, whole, whole, z, whole, z, whole, z, whole), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_signed_tile(
+    typing_context: Any, height: Any, vectors: Any, rows: Any, z: Any, ldz: Any, v: Any, ldv: Any, g: Any, h: Any,
+    ldg: Any,
+) -> Any:  # fmt: skip
+    """One tile of ``G += Z V+`` and ``H += Z V-``, likewise."""
+    del typing_context, height, vectors, rows, ldz, v, ldv, g, h, ldg
+    whole = types.intp
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        *given, g, h, ldg = values
+        _one_of(context, builder, signature.args[3].dtype, True, *given, (g, h), ldg)
         return context.get_dummy_value()
 
     return types.void(whole, whole, whole, z, whole, z, whole, z, z, whole), code
 
 
+def _one_of(context: Any, builder: Any, number: Any, signed: bool, height: Any, vectors: Any, *given: Any) -> None:
+    """A tile of each height and width, of which the one that is asked for runs."""
+    width, most = _registers(context)
+    size = number.bitwidth // 8
+    kind = ir.VectorType(context.get_data_type(number), width // size)
+    done = builder.append_basic_block("done")
+    switch = builder.switch(builder.add(builder.mul(vectors, _INDEX(HEIGHT + 1)), height), done)
+    for k in range(1, (1 if signed else 2) * most + 1):
+        for i in range(1, HEIGHT + 1):
+            block = builder.append_basic_block(f"tile{i}by{k}")
+            switch.add_case(_INDEX(k * (HEIGHT + 1) + i), block)
+            builder.position_at_end(block)
+            _tile(builder, i, k, kind, size, signed, *given)
+            builder.branch(done)
+    builder.position_at_end(done)
+
+
 def _tile(
-    builder: Any, classes: int, vectors: int, kind: Any, size: int, rows: Any, z: Any, ldz: Any, v: Any, ldv: Any,
-    g: Any, h: Any, ldg: Any,
+    builder: Any, height: int, vectors: int, kind: Any, size: int, signed: bool, rows: Any, z: Any, ldz: Any, v: Any,
+    ldv: Any, outs: Any, ldg: Any,
 ) -> None:  # fmt: skip
-    """The loop over the rows with all sums in registers, and what adds them to g and h."""
+    """The loop over the rows of V with all sums in registers, and what adds them to `outs`."""
     zero, undefined, lanes = ir.Constant(kind, [0.0] * kind.count), ir.Constant(kind, ir.Undefined), kind.count
     short, flags = ir.IntType(32), tuple(FAST)
     first_lane = ir.Constant(ir.VectorType(short, lanes), [0] * lanes)
@@ -87,19 +108,19 @@ def _tile(
         return builder.bitcast(builder.gep(pointer, [_INDEX(k * lanes)]), kind.as_pointer())
 
     before, loop, after = builder.block, builder.append_basic_block("rows"), builder.append_basic_block("sums")
-    numbers = [builder.gep(z, [builder.mul(ldz, _INDEX(i))]) for i in range(classes)]
+    numbers = [builder.gep(z, [builder.mul(ldz, _INDEX(i))]) for i in range(height)]
     builder.branch(loop)
     builder.position_at_end(loop)
     j, line = builder.phi(_INDEX), builder.phi(v.type)
     j.add_incoming(_INDEX(0), before)
     line.add_incoming(v, before)
-    sums = [builder.phi(kind) for _ in range(2 * classes * vectors)]
-    parts = []
+    sums = [builder.phi(kind) for _ in range(len(outs) * height * vectors)]
+    parts: list[Any] = []
     for k in range(vectors):
         x = builder.load(vector(line, k), align=size)
-        parts += [builder.select(builder.fcmp_ordered(sign, x, zero), x, zero) for sign in "><"]
+        parts += [builder.select(builder.fcmp_ordered(sign, x, zero), x, zero) for sign in "><"] if signed else [x]
     totals: list[Any] = []
-    for i in range(classes):
+    for i in range(height):
         one = builder.insert_element(undefined, builder.load(builder.gep(numbers[i], [j])), short(0))
         same = builder.shuffle_vector(one, undefined, first_lane)
         for part in parts:
@@ -113,10 +134,10 @@ def _tile(
     line.add_incoming(builder.gep(line, [ldv]), loop)
     builder.cbranch(builder.icmp_signed("<", next_j, rows), loop, after)
     builder.position_at_end(after)
-    for i in range(classes):
+    for i in range(height):
         for k in range(vectors):
-            for side, out in enumerate((g, h)):  # h has the sign of V- still to change
+            for side, out in enumerate(outs):  # the second has the sign of V- still to change
                 place = vector(builder.gep(out, [builder.mul(ldg, _INDEX(i))]), k)
                 add = builder.fsub if side else builder.fadd
-                new = add(builder.load(place, align=size), totals[(i * vectors + k) * 2 + side])
+                new = add(builder.load(place, align=size), totals[(i * vectors + k) * len(outs) + side])
                 builder.store(new, place, align=size)
