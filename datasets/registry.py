@@ -11,7 +11,7 @@ import numpy as np
 from pianobench.datasets.dataset import Dataset
 from pianobench.datasets.entry import Entry, MissingData
 
-SOURCES = ("scikit_learn", "bundled", "generated", "shared", "fetched")
+SOURCES = ("scikit_learn", "bundled", "generated", "kdd12.named", "shared", "fetched")
 """Modules with a function `entries`, imported when names are asked for: a cell that reads two arrays needs none. Where
 two of them have a name, the first one's data are meant."""
 
@@ -41,7 +41,7 @@ def load(name: str) -> Dataset:
     ----------
     name : str
         A name of the registry. ``letter:train`` is one part of a set that its origin splits, ``dense:n=500,seed=3`` a
-        generated one with these parameters.
+        generated one with these parameters, ``kdd12:rows=1e5,model=2`` a log of clicks.
 
     Raises
     ------
@@ -57,6 +57,7 @@ def load(name: str) -> Dataset:
         A file of the set is damaged.
     """
     from pianobench.datasets import fetched, generated
+    from pianobench.datasets.kdd12 import named as clicks
 
     key, colon, rest = name.partition(":")
     known = entries()
@@ -71,6 +72,8 @@ def load(name: str) -> Dataset:
         raise UnknownDataset(f"no data set is called {key!r}: {hint}`pianobench datasets` lists all names")
     if known[key].source == "generated":
         return generated.load(key, rest)
+    if known[key].source == "kdd12":
+        return clicks.load(key, rest)
     found = known[key].load()
     return found.part(rest) if rest else found
 
@@ -93,12 +96,15 @@ def size(name: str) -> Size:
     UnknownDataset, MissingData, UnknownPart, UnusableParameter
     """
     from pianobench.datasets import generated
+    from pianobench.datasets.kdd12 import named as clicks
 
     key, _, rest = name.partition(":")
     entry = entries().get(key)
     if entry is not None and entry.source == "generated":
         made = generated.generator(key, rest)
         return Size(made.n, made.d, made.m, made.n * made.row_bytes)
+    if entry is not None and entry.source == "kdd12":
+        return Size(*clicks.size(key, rest))
     if entry is None or rest:
         data = load(name)
         values = data.X if isinstance(data.X, np.ndarray) else data.X.data

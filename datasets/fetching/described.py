@@ -12,7 +12,7 @@ from pianobench.datasets.fetching.wanted import FetchError
 _OF_SOURCE: dict[str, dict[str, Any]] = {
     "libsvm": {"form": "svmlight", "licence": "LIBSVM's page states none; the origin's terms hold"},
     "sklearn": {"form": "npz"},
-    "kaggle": {"archives": []},
+    "kaggle": {"archives": [], "notes": []},
 }
 
 

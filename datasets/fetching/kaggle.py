@@ -25,7 +25,7 @@ def wanted(key: str, place: Path, anew: bool) -> Wanted:
         if missing and (place / archive).is_file():
             unzip(place / archive, missing, place)
     files = tuple(File(name, "", sha256) for name, sha256 in facts["files"].items())
-    return Wanted(files, facts, by_hand=instructions(key, place))
+    return Wanted(files, facts, notes=tuple(facts["notes"]), by_hand=instructions(key, place))
 
 
 def instructions(key: str, place: Path) -> str:
@@ -37,5 +37,6 @@ def instructions(key: str, place: Path) -> str:
         *(f"   {line}" for line in facts["sizes"]),
         f"2. Put {' and '.join(facts['files'])} into {place}" + (", or the zip archive" if facts["archives"] else ""),
         f"3. pianobench fetch kaggle/{key}    (checks that they are there and records their checksums)",
+        *(f"   {line}" for line in facts["notes"]),
     ]
     return "\n".join(lines)

@@ -127,8 +127,8 @@ def at_work(root: Path) -> list[Path]:
 
 
 def in_cache(root: Path) -> Iterator[Item]:
-    """What pianobench can make again: kernels for each state of the sources, and files in parsed form."""
-    for place in ("numba", "parsed"):
+    """What can be made again: kernels for each state of the sources, files in parsed form, and clicks as features."""
+    for place in ("numba", "parsed", "kdd12"):
         for path in _folders(root / place):
             if HEX.fullmatch(path.name):
                 yield _item("cache", path)

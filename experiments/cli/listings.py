@@ -85,7 +85,7 @@ def datasets() -> list[dict[str, Any]]:
 
     entries = []
     known = known_entries()
-    places = [source.replace("_", "-") for source in SOURCES]
+    places = [source.partition(".")[0].replace("_", "-") for source in SOURCES]
     for one in sorted(known.values(), key=lambda one: places.index(one.source)):
         about = {key: getattr(one, key) for key in DATASET_KEYS if hasattr(one, key)}
         entries.append(
