@@ -1,7 +1,8 @@
 """Generated clicks in the layout of KDD Cup 2012, track 2, of any size and with a known cause for each click.
 
-A query of a long-tailed law has a topic, and brings one of eight advertisements out of the topic's 24; each of these has
-an advertiser, and a keyword, title, description and address out of a few. A view is clicked with probability sigmoid(z),
+A query of a long-tailed law has a topic, and brings one of eight advertisements out of the topic's 24; each of these
+has an advertiser, and a keyword, title, description and address out of a few. A view is clicked with probability
+sigmoid(z),
 
     z = b + place(depth, position) + sum over identifiers of strength · effect(identifier)
           + interaction · effect(query, advertisement),
