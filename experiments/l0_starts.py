@@ -24,7 +24,7 @@ DRAWS, LAM = 20, 2.0
 NEIGHBOURS = (8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # strengths of the path, as multiples of LAM
 FOUND = 1e-5  # excess over the global minimum, relative to it, that counts as found
 PLACE = Path(__file__).parents[1] / "results" / "reference" / "l0" / "starts.csv"
-WAYS = (*STARTS, "path")
+WAYS = (*STARTS, "path", "l1 shifted")
 
 
 def draw(n: int, d: int, m: int, seed: int) -> tuple[Array, NDArray[np.intp]]:
@@ -43,6 +43,7 @@ def row(n: int, d: int, m: int, seed: int) -> dict[str, float]:
     problem, least = Problem(X, y, penalty=L0(LAM)), exhaustive(X, y, LAM)
     reached = {name: report.objective for name, (_, report) in from_starts(problem).items()}
     points = best(path(problem, [LAM * factor for factor in NEIGHBOURS]))
+    reached["l1 shifted"] = from_starts(problem, ["l1"], shift=True)["l1"][1].objective
     reached["path"] = next(point.report.objective for point in points if point.lam == LAM)
     facts = {"n": n, "d": d, "m": m, "seed": seed, "lam": LAM, "minimum": least.objective}
     return {**facts, "nnz": int(least.support.sum()), **{name: F - least.objective for name, F in reached.items()}}

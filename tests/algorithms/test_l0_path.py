@@ -17,6 +17,7 @@ from pianobench.algorithms.l0_path import (
     best,
     from_starts,
     path,
+    shifted,
     start,
     stationarity,
     strengths,
@@ -153,6 +154,32 @@ def test_the_starts_are_what_they_say_and_do_not_mind_units() -> None:
     for name in STARTS:
         near, far = start(problem, name), start(larger, name)
         np.testing.assert_allclose(far[:4] * 1000.0, near[:4], rtol=1e-3, atol=1e-3)
+
+
+def test_a_shift_takes_a_weight_from_each_full_row_and_leaves_the_loss_alone() -> None:
+    X, y = draw(40, 4, 3, seed=6)
+    problem = Problem(X, y, penalty=L0(LAM))
+    W = np.random.default_rng(0).normal(size=(5, 3))
+    W[1, 2] = 0.0
+    moved = shifted(problem, W)
+    assert (np.count_nonzero(moved[:4], axis=1) == 2).all()
+    np.testing.assert_array_equal(moved[[1, 4]], W[[1, 4]])  # a row with a 0, and the intercept
+    assert problem.value(moved) == pytest.approx(problem.value(W) - 3 * LAM, rel=1e-12)
+    active = np.ones((5, 3), bool)
+    active[0, 1] = False  # a row that cannot be shifted, as a weight of it is held at 0
+    part = problem.restrict(active)
+    np.testing.assert_array_equal(shifted(part, part.project(W))[0], part.project(W)[0])
+
+
+def test_with_two_classes_the_shift_halves_the_support() -> None:
+    X, y = draw(60, 4, 2, seed=1)
+    problem = Problem(X, y, penalty=L0(0.5))
+    plain_, better = (from_starts(problem, ["l1"], shift=shift)["l1"] for shift in (False, True))
+    assert plain_[1].support.all(axis=1).any()
+    assert not better[1].support.all(axis=1).any()
+    assert better[1].objective <= plain_[1].objective - 0.5
+    assert better[0].status == "stationary"
+    assert better[1].objective >= exhaustive(X, y, 0.5).objective * (1.0 - 1e-9)
 
 
 def test_a_path_goes_down_and_up_and_the_best_of_both_is_taken() -> None:
