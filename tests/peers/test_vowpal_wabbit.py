@@ -124,10 +124,10 @@ def test_rows_are_written_to_the_last_bit_of_float32(make: Any) -> None:
 
 def test_rows_beyond_the_first_thousands_are_written_too(monkeypatch: pytest.MonkeyPatch) -> None:
     X = sp.random_array((25, 6), density=0.4, format="csr", rng=np.random.default_rng(0))
-    native = hand_over(Problem(X, np.arange(25) % 2, penalty=L2(2.0)))
-    at_once = list(vowpal_wabbit.lines(native, np.ones(25)))
+    native = hand_over(Problem(X, np.arange(25) > 9, penalty=L2(2.0)))
+    at_once = list(vowpal_wabbit.lines(native, np.arange(25.0)))
     monkeypatch.setattr(vowpal_wabbit, "ROWS", 4)
-    assert list(vowpal_wabbit.lines(native, np.ones(25))) == at_once
+    assert list(vowpal_wabbit.lines(native, np.arange(25.0))) == at_once
 
 
 @pytest.mark.parametrize("key", ["vw-online-bfgs-best"])
