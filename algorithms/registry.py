@@ -60,6 +60,7 @@ SOLVERS: dict[str, Entry] = {
         Entry("piano", "PIANO", "JB20", "piano:Piano"),
         Entry("piano-centred", "PIANO, centred", "JB20", "piano_centred:PianoCentred"),
         Entry("piano-accelerated", "PIANO, accelerated", "WN11", "piano_accelerated:PianoAccelerated"),
+        Entry("piano-working-set", "PIANO on a working set", "JB20", "piano_working_set:PianoWorkingSet"),
         Entry("irls", "IRLS", "JB20", "irls:Irls"),
         Entry("bohning", "Böhning's method", "Böh92", "bohning:Bohning"),
         Entry("lc", "LC", "GY13", "lc:Lc"),
