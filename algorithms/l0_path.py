@@ -167,8 +167,6 @@ def shifted(problem: Problem, W: Array) -> Array:
     """
     _check_l0(problem)
     full = (W != 0).all(axis=1) & (np.broadcast_to(problem.pen.l0, (problem.p, 1))[:, 0] > 0)
-    if problem.active is not None:
-        full &= problem.active.all(axis=1)
     nearest = np.take_along_axis(W, np.abs(W).argmin(axis=1)[:, None], axis=1)
     return np.where(full[:, None], W - nearest, W)
 
