@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from pianobench.problems.design import Csr, Dense
 from pianobench.problems.engines.memory import Part
 from pianobench.problems.kernels.fields import total_weight
-from pianobench.problems.penalties import Array
+from pianobench.problems.penalties import Array, Strength
 from pianobench.problems.rows import Rows
 
 KINDS = ("none", "scale", "centre+scale")
@@ -30,8 +30,9 @@ class Conditioning:
     ----------
     kind : {"none", "scale", "centre+scale"}
     centre, unit : arrays (d,) of float64
-        The user's column is ``centre + unit * column``. A column that is constant has the unit 1 and, centred, becomes
-        exactly 0: its weight changes no score, and every penalty takes it to 0, as it would in the user's units.
+        The user's column is ``centre + unit * column``. A column that is constant has, without l2, the unit 1 and,
+        centred, becomes exactly 0: its weight changes no score, and every penalty takes it to 0, as it would in the
+        user's units.
     """
 
     kind: str
@@ -50,8 +51,12 @@ class Conditioning:
         return np.vstack([W, b + np.asarray(coef) @ self.centre]) if intercept else W
 
 
-def condition(rows: Rows, kind: str, intercept: bool) -> tuple[Rows, Conditioning]:
+def condition(rows: Rows, kind: str, intercept: bool, l2: Strength = 0.0) -> tuple[Rows, Conditioning]:
     """Rows whose columns are conditioned, and what was done.
+
+    The unit of a column is next to its spread; where a quadratic penalty of strength `l2`, one number or (d, 1), bends
+    F more than the loss does, next to what makes the curvatures of all weights alike at W = 0. Else columns of small
+    numbers, whose strengths grow as they are scaled up, would be badly scaled in their turn.
 
     Raises
     ------
@@ -84,7 +89,9 @@ def condition(rows: Rows, kind: str, intercept: bool) -> tuple[Rows, Conditionin
     (squares,) = rows.reduce(_relative_squares, safe, centre)
     spread = np.sqrt(squares / total) * safe
     most = LARGEST_EXPONENT[rows.dtype.itemsize]
-    exponent = np.log2(spread, out=np.zeros(d), where=spread > 0)
+    bend = (rows.m - 1.0) / rows.m**2 * total  # of the loss at W = 0, where each class has the probability 1/m
+    size = np.hypot(spread, np.sqrt(np.ravel(l2) / bend))
+    exponent = np.log2(size, out=np.zeros(d), where=spread > 0)
     unit = np.exp2(np.clip(np.round(exponent), -most, most))
     return rows.each(_conditioned, centre if kind == "centre+scale" else None, 1.0 / unit), Conditioning(
         kind, centre, unit

@@ -105,7 +105,7 @@ class Problem(Derived):
     def _set_up(self, rows: Rows, classes: NDArray[Any], penalty: Penalty | None, intercept: bool, kind: str) -> None:
         if penalty is not None and not isinstance(penalty, Penalty):
             raise ValueError(f"penalty={penalty!r}: L1(lam), L2(lam), L0(lam), ElasticNet(l1, l2) or None is expected")
-        self.home, self._conditioned = condition(rows, kind, intercept)
+        self.home, self._conditioned = condition(rows, kind, intercept, penalty.l2 if penalty else 0.0)
         self.classes, self.conditioning, self.fit_intercept = classes, kind, intercept
         self.active = None
         self._whole = None
