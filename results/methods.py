@@ -28,8 +28,11 @@ DECISIVE = ("numpy", "scipy", "numba", "scikit-learn")
 
 
 def write(tables: Tables, config: str, folder: Path = FOLDER) -> None:
-    """Store the rows of a run, sorted, with numbers to six digits, and the record of its machine."""
-    rows = tables.rows[list(COLUMNS)].sort_values(["penalty", "dataset", "solver"], kind="stable")
+    """Store the measured rows of a run, sorted, with numbers to six digits, and the record of its machine."""
+    measured = tables.rows[tables.rows["status"] != "interrupted"]
+    rows = measured[list(COLUMNS)].sort_values(["penalty", "dataset", "solver"], kind="stable")
+    # short forms of what is long and alike in all rows: the record has the load, the repository the commit
+    rows = rows.assign(disturbed=rows["disturbed"].notna(), commit=rows["commit"].str[:12])
     text = io.StringIO()
     rows.to_csv(text, index=False, float_format="%.6g", lineterminator="\n")
     record: dict[str, Any] = {key: tables.manifest.get(key) for key in RECORD}
