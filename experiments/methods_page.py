@@ -149,12 +149,12 @@ def _departures() -> str:
         lines += [f"- `{key}`: {text}" for text in [*said, *departures(entry)]]
     return (
         "## Departures from the papers\n\nWhat the source marks with `departs:`, and what is of no single line. "
-        "Methods without an entry follow their paper.\n\n" + "\n".join(lines)
+        "Methods without an entry have none that is marked.\n\n" + "\n".join(lines)
     )
 
 
 def departures(entry: Entry) -> list[str]:
-    """What the method's source, its shared parts included, marks with ``departs:``, each only once."""
+    """What the method's source, what it shares with others included, marks with ``departs:``, each only once."""
     found: dict[str, None] = {}
     for name in _parts(entry.module):
         text = inspect.getsource(import_module(name))
@@ -164,7 +164,11 @@ def departures(entry: Entry) -> list[str]:
 
 
 def _parts(module: str) -> Iterator[str]:
-    """The module and those of `pianobench.algorithms` that it is put together from, loop and registry apart."""
+    """The module and what methods share that it is put together from.
+
+    Not the modules of other methods, from which a method may take no more than a function, nor loop and registry.
+    """
+    others = APART | {entry.place.partition(":")[0] for entry in SOLVERS.values()}
     seen, ahead = set(), [module]
     while ahead:
         name = ahead.pop(0)
@@ -173,11 +177,8 @@ def _parts(module: str) -> Iterator[str]:
         seen.add(name)
         yield name
         text = inspect.getsource(import_module(name))
-        ahead += [
-            f"pianobench.algorithms.{part}"
-            for part in re.findall(r"^from pianobench\.algorithms\.(\w+) import", text, re.M)
-            if part not in APART
-        ]
+        imported = re.findall(r"^from pianobench\.algorithms\.(\w+) import", text, re.M)
+        ahead += [f"pianobench.algorithms.{part}" for part in imported if part not in others]
 
 
 def _hyperparameters() -> str:

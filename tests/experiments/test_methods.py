@@ -53,6 +53,8 @@ def test_departures_are_those_that_the_source_marks() -> None:
     shared = methods_page.departures(SOLVERS["flexa"])  # its rules are in a file that three methods share
     assert any("doublings are free" in text for text in shared)
     assert methods_page.departures(SOLVERS["gd"]) == []
+    borrowed = methods_page.departures(SOLVERS["inexact-gj"])  # takes a function of SMLR's file, not its departures
+    assert not any("fixes those of one at 0" in text for text in borrowed)
 
 
 def test_the_grid_has_every_method_penalty_and_bundled_set() -> None:
