@@ -84,10 +84,11 @@ class PianoWorkingSet:
         sub = problem.restrict(active)  # (2)
         solver = PianoAccelerated(self.memory_pairs)
         inner = solver.init(sub, sub.project(state.W), np.random.default_rng(0))
+        rounding = 4.0 * float(np.finfo(state.W.dtype).eps) * float(np.abs(sub.class_sums).max())  # of a gradient
         for _ in range(self.inner_steps):  # (3)
             inner = solver.step(sub, inner)
             left = np.abs(sub.only_active(pseudo_gradient(inner.W, inner.G, sub.pen))).max()
-            if left <= self.eta * violation:
+            if left <= max(self.eta * violation, rounding):
                 break
         problem.meter.charge(sub.meter.total)
         W = sub.lift(inner.W)
