@@ -12,16 +12,16 @@ from typing import Any
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#D55E00", ("piano", "piano-centred", "piano-accelerated", "piano-working-set")),
     ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs", "online-lbfgs")),
-    ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton")),
+    ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton", "prox-newton-active")),
     ("#CC79A7", ("lc", "lc-centred", "lc-proximal")),
     ("#8C564B", ("admm-mlr", "admm-l1")),
     ("#E69F00", ("flexa", "inexact-gj", "gj-flexa")),
     ("#B8A800", ("smlr", "smlr-damped", "smlr-coloured")),
-    ("#56B4E9", ("fista", "gd", "ogd", "adagrad")),
+    ("#56B4E9", ("fista", "gd", "ogd", "adagrad", "l1-reweighted")),
     ("#000000", ("auto",)),
 )
 _LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (7, 1, 3, 1)))
-_MARKERS = ("os^D", "sD^vP", "^vPX", "DPo", "<X", "P<>", "vsD", "XDos", "*")
+_MARKERS = ("os^D", "sD^vP", "^vPXD", "DPo", "<X", "P<>", "vsD", "XDosP", "*")
 _PEERS = (
     *("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure"),
     *("vw-bfgs", "vw-online-bfgs"),
