@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.algorithms.lbfgs import Lbfgs, LbfgsState, cauchy_length, dot, norm
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Curvature
@@ -82,6 +82,7 @@ class AdmmL1:
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> AdmmL1State:
         f, G = problem.smooth(W0)
+        check_squares(dot(G, G), W0.dtype)
         none = np.zeros((0, *W0.shape), W0.dtype)
         length = cauchy_length(problem, W0, G)
         rho = self.rho / length

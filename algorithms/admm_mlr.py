@@ -18,8 +18,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import State
+from pianobench.algorithms.contract import State, check_squares
 from pianobench.problems import Problem
+from pianobench.problems.cost import Cost
 from pianobench.problems.kernels.admm import split_step
 from pianobench.problems.penalties import Array
 from pianobench.problems.rows import Field
@@ -71,7 +72,10 @@ class AdmmMlr:
         return 3 * n * m * itemsize + 4 * p * p * 8 + 2 * p * m * itemsize
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> AdmmMlrState:
-        basis, mu, nu = _diagonalise(problem.gram(), np.broadcast_to(problem.pen.l2, (problem.p, 1)))
+        K = problem.gram()
+        check_squares(K, K.dtype)
+        basis, mu, nu = _diagonalise(K, np.broadcast_to(problem.pen.l2, (problem.p, 1)))
+        problem.meter.charge(Cost(flops=24.0 * problem.p**3, depth=2.0 * problem.p))  # two eigendecompositions
         Z = problem.field(problem.m, dtype=W0.dtype)
         T = problem.field(problem.m, dtype=W0.dtype)
         problem.xw(W0, Z)
@@ -88,6 +92,7 @@ class AdmmMlr:
             else rescale * problem.xt(state.T) + (1.0 - rescale) * problem.xt(state.Z)
         )
         B = state.basis
+        problem.meter.charge(Cost(flops=4.0 * B.size * problem.m))
         W = (B @ ((B.T @ (rho * R.astype(np.float64))) / (rho * state.mu + state.nu))).astype(state.W.dtype)
         primal, dual, _, _ = problem.map_rows(
             split_step,
@@ -101,6 +106,7 @@ class AdmmMlr:
 
     def _balanced(self, state: AdmmMlrState) -> tuple[float, float]:
         """rho for this step and rho_old / rho: a scaled dual shrinks when rho grows."""
+        # departs: the dual residual is rho |X' (Z - Z_old)|, whose units are not those of |X W - Z|; X' is left out
         if 0 < state.steps <= self.balance_steps:
             if state.primal > 10.0 * state.dual:
                 return 2.0 * state.rho, 0.5

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.problems import Problem
 from pianobench.problems.cost import Cost
 from pianobench.problems.penalties import Array
@@ -49,6 +49,7 @@ class Bohning:
         if problem.active is not None and not problem.active.all():
             raise Breakdown("(3) moves all weights of a row: a sub-problem that holds some of them is beyond it")
         K = problem.gram(problem.weights())
+        check_squares(K, K.dtype)
         M = 0.5 * K + np.diag(np.broadcast_to(problem.pen.l2, (problem.p, 1))[:, 0])
         problem.meter.charge(Cost(flops=9.0 * problem.p**3, depth=problem.p))  # no call of the problem decomposes
         return BohningState(W=W0.copy(), factor=inverse_factor(M))

@@ -15,6 +15,20 @@ class Breakdown(Exception):
     """A method cannot go on from where it is; the message says why. The point reached so far stays good."""
 
 
+def check_squares(squares: Any, dtype: Any) -> None:
+    """Refuse sums of squares of X's entries, or of a gradient's, that are no numbers of the type computed in.
+
+    Raises
+    ------
+    Breakdown
+    """
+    if not np.all(np.abs(squares) <= np.finfo(dtype).max):  # false of NaN, too
+        raise Breakdown(
+            f"the squares of X's entries overflow {np.dtype(dtype)}: give conditioning='scale', which leaves penalty "
+            "and solution in the units they are in"
+        )
+
+
 @dataclass
 class State:
     """Where a method stands. Subclasses add fields: arrays, numbers, row fields of the problem, or None.

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.algorithms.lbfgs import cauchy_length, dot
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
@@ -57,6 +57,7 @@ class Fista:
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> FistaState:
         _, G = problem.smooth(W0)
+        check_squares(dot(G, G), W0.dtype)
         return FistaState(W=W0.copy(), V=W0.copy(), t=1.0, L=1.0 / cauchy_length(problem, W0, G))
 
     def step(self, problem: Problem, state: FistaState) -> FistaState:

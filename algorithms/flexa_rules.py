@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pianobench.algorithms.contract import State
+from pianobench.algorithms.contract import State, check_squares
 from pianobench.algorithms.smlr_damped import soft_step
 from pianobench.problems import Problem
 from pianobench.problems.kernels.coordinate import Rule
@@ -87,6 +87,7 @@ class FlexaRules:
         tau = self.tau
         if isinstance(tau, str):
             tau = float(problem.squares().sum()) / (2.0 * W0.size)  # (3)
+            check_squares(2.0 * W0.size * tau, W0.dtype)
         h = self.diagonal(problem, W0) if selects else None
         return FlexaState(W=W0.copy(), F=f + problem.pen.nonsmooth(W0), G=G, h=h, tau=tau, gamma=self.gamma)
 

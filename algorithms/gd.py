@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.algorithms.lbfgs import cauchy_length, dot
 from pianobench.algorithms.line_search import armijo
 from pianobench.problems import Problem
@@ -52,6 +52,7 @@ class Gd:
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> GdState:
         f, G = problem.smooth(W0)
+        check_squares(dot(G, G), W0.dtype)
         return GdState(W=W0.copy(), f=f, G=G, t=cauchy_length(problem, W0, G))
 
     def step(self, problem: Problem, state: GdState) -> GdState:

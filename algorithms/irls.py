@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.algorithms.line_search import armijo
 from pianobench.problems import Problem
 from pianobench.problems.cost import Cost
@@ -76,6 +76,7 @@ class Irls:
         if problem.active is not None:
             frozen = np.flatnonzero(~problem.active.T.ravel())
             H[frozen, frozen] = 1.0  # weights that a sub-problem holds at 0
+        check_squares(H, H.dtype)
         problem.meter.charge(Cost(flops=(p * m) ** 3 / 3.0, depth=p * m))  # no call of the problem factorises
         try:
             factor = cho_factor(H.T, overwrite_a=True)  # its transpose lies as LAPACK wants it: no copy
@@ -101,6 +102,7 @@ def _regular(problem: Problem) -> tuple[Array, Array]:
     if free.any():
         rows = np.ix_(free, free)
         K = problem.gram(problem.weights())[rows]
+        check_squares(K, K.dtype)
         size = np.sqrt(np.diag(K))
         size[size == 0.0] = 1.0
         e, E = np.linalg.eigh(K / size[:, None] / size)

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import State, check_squares
 from pianobench.algorithms.fista import Fista, FistaState
 from pianobench.problems import Penalty, Problem
 from pianobench.problems.kernels.fields import total_weight
@@ -71,8 +71,7 @@ class L1Reweighted:
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> L1ReweightedState:
         (total,) = problem.map_rows(total_weight)
         mean = problem.squares() / total
-        if not np.isfinite(mean).all():
-            raise Breakdown("the squares of X overflow: give conditioning='scale'")
+        check_squares(mean, W0.dtype)
         # departs: the paper's 1 and epsilon are in the units of its unknowns; u makes them the same in any units of X
         u = 1.0 / np.sqrt(np.where(mean > 0.0, mean, 1.0))
         s = np.broadcast_to(problem.pen.l0 / u, W0.shape)

@@ -24,7 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from pianobench.algorithms.centring import centred
-from pianobench.algorithms.contract import State
+from pianobench.algorithms.contract import State, check_squares
 from pianobench.problems import Problem
 from pianobench.problems.kernels import classwise
 from pianobench.problems.penalties import Array
@@ -73,11 +73,13 @@ class Lc:
     def step(self, problem: Problem, state: LcState) -> LcState:
         classes = Classes(problem, state.W, self.sufficient)  # (2)
         lbfgs, inner, first = _Lbfgs(self.memory_pairs), 0, dots(classes.G, classes.G)
+        check_squares(first, classes.G.dtype)
+        length = np.where(first > 0.0, np.sqrt(first), 1.0).astype(classes.G.dtype)
         while inner < self.inner_steps:  # (3)
             done = dots(classes.G, classes.G) <= self.inner_accuracy**2 * first
             if done.all():
                 break
-            D = np.where(done, 0, lbfgs.direction(classes.G))
+            D = np.where(done, 0, lbfgs.direction(classes.G) if inner else -classes.G / length)  # (X D)^2 is a number
             S, G_old = classes.move(D, newton=inner == 0), classes.G
             classes.gradient()
             lbfgs.learn(S, classes.G - G_old)

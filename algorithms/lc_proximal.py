@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from pianobench.algorithms.centring import centred
-from pianobench.algorithms.contract import State
+from pianobench.algorithms.contract import State, check_squares
 from pianobench.algorithms.lc import Classes, dots
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array, soft
@@ -69,6 +69,7 @@ class LcProximal:
     def step(self, problem: Problem, state: LcProximalState) -> LcProximalState:
         classes, l1 = Classes(problem, state.W, self.sufficient), problem.pen.l1  # (1)
         M = problem.curvature(state.W).diag()
+        check_squares(M, M.dtype)
         M = np.maximum(M, M.dtype.type(FLAT) * M.max(axis=0) + np.finfo(M.dtype).tiny)
         start, alpha, inner = state.alpha, state.alpha, 0
         first: Array = np.zeros(problem.m)

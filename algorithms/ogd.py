@@ -24,7 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pianobench.algorithms.contract import Breakdown, State
+from pianobench.algorithms.contract import Breakdown, State, check_squares
 from pianobench.problems import Problem
 from pianobench.problems.cost import Cost
 from pianobench.problems.kernels import online
@@ -76,8 +76,7 @@ class Ogd:
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> OnlineState:
         count, _, _ = problem.map_rows(online.facts)
         curvature = self.batch * float(problem.squares().sum()) / (2.0 * count)
-        if not math.isfinite(curvature):
-            raise Breakdown("the squares of X overflow: give conditioning='scale'")
+        check_squares(curvature, W0.dtype)
         # departs: 1 / (lam t) would go 1 / (lam eta_1) times too far at first, and does not exist where lam = 0
         rate = self.eta / (curvature or 1.0)
         if math.isinf(rate) and not np.all(problem.pen.l2):

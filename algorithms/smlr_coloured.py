@@ -10,6 +10,9 @@ all at once. G_li depends on the rows of feature l only, and the other elements 
 at once or one after another is the same, bit for bit, and a step is SMLR's sweep in the order of the stages: monotone,
 convergent, at the same rate. Colours times classes follow one another, in place of features times classes. There are at
 least as many colours as a row has non-zeros: where all rows are full nothing is gained.
+
+Here the elements of a stage are still executed one after another, and so counted in the meter's depth; what the method
+tells is the number of stages that would have to follow one another, `SmlrColouredState.stages`.
 """
 
 from __future__ import annotations

@@ -53,10 +53,12 @@ class SmlrDamped:
 
     def step(self, problem: Problem, state: SmlrDampedState) -> SmlrDampedState:
         _, G = problem.smooth(state.W)
-        return SmlrDampedState(W=soft_step(problem, state.W, G, state.B), rejected=state.rejected, B=state.B)  # (2)
+        W = soft_step(problem, state.W, G, state.B)  # (2)
+        empty = (state.B == 0.0) & (np.asarray(problem.pen.l1) > 0.0)  # of F there is l1 |w| alone in these weights
+        return SmlrDampedState(W=np.where(empty, W.dtype.type(0), W), rejected=state.rejected, B=state.B)
 
 
 def soft_step(problem: Problem, W: Array, G: Array, h: Array) -> Array:
-    """``soft(W - G / h, l1 / h)`` (p, m), element by element; W where h (p, 1) or (p, m) is 0, a dead column."""
+    """``soft(W - G / h, l1 / h)`` (p, m), element by element; W where h (p, 1) or (p, m) is 0."""
     h = np.where(h > 0.0, h, np.inf)
     return soft(W - G / h, problem.pen.l1 / h).astype(W.dtype)

@@ -99,3 +99,16 @@ def test_a_changed_rho_leaves_the_iteration_consistent() -> None:
     other.U.load([0.5 * U])
     other.T.load([Z - 0.5 * U])
     np.testing.assert_allclose(fresh.step(problem, other).W, moved.W, rtol=1e-10)
+
+
+def test_the_decomposition_is_charged() -> None:
+    rng, p = np.random.default_rng(2), 80
+    problem = Problem(rng.normal(size=(10, p)), np.arange(10) % 3, penalty=L2(1.0), fit_intercept=False)
+    solver = make_solver("admm-mlr")
+    state = solver.init(problem, problem.zeros(), rng)
+    started = problem.meter.total
+    assert 24 * p**3 < started.flops < 24 * p**3 + 30 * problem.prices.smooth.flops
+    assert started.depth >= 2 * p
+    solver.step(problem, state)
+    rows = problem.prices.product(2.0) + problem.prices.rowwise(split_step.flops)  # type: ignore[attr-defined]
+    assert problem.meter.total.flops - started.flops >= rows.flops + 4 * state.basis.size * 3

@@ -35,6 +35,26 @@ def draw(n: int = 60, d: int = 3, m: int = 3, seed: int = 0) -> tuple[np.ndarray
     return X, y, rng.choice([0.0, 0.5, 1.0, 2.0], size=n, p=[0.1, 0.3, 0.3, 0.3])
 
 
+SETS = ("signed", "two classes", "counts", "six classes", "dependent", "units")
+
+
+@cache
+def data(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One of six tiny sets, none of them separable: X, labels, weights."""
+    if name == "two classes":
+        return draw(m=2, seed=1)
+    if name == "six classes":
+        return draw(n=100, m=6, seed=2)
+    X, y, weight = draw()
+    if name == "counts":  # no value is negative
+        X = np.floor(2.0 * np.abs(X))
+    elif name == "dependent":  # one column twice, one empty, and one constant
+        X = np.column_stack([X, X[:, 1], np.zeros(len(X)), np.full(len(X), 0.5)])
+    elif name == "units":
+        X = X * [0.25, 1.0, 4.0] + [0.5, 0.0, 0.0]
+    return X, y, weight
+
+
 @dataclass(frozen=True)
 class Case:
     """One problem of the list; `problem()` makes it anew."""
@@ -45,14 +65,15 @@ class Case:
     weighted: bool
     dtype: str
     conditioning: str = "none"
+    data: str = "signed"
 
     def __str__(self) -> str:
         words = [self.penalty, self.layout, "b" * self.intercept, "a" * self.weighted, self.dtype, self.conditioning]
-        return "-".join(word for word in words if word)
+        return "-".join(word for word in (*words, self.data) if word)
 
     def problem(self, **changes: Any) -> Problem:
         """The problem, with other arguments where given."""
-        X, y, weight = draw()
+        X, y, weight = data(self.data)
         X = X.astype(changes.pop("dtype", self.dtype))
         arguments: dict[str, Any] = {
             "penalty": PENALTIES[self.penalty],
@@ -68,11 +89,12 @@ class Case:
         return self.penalty != "l0"
 
 
+# Every penalty x layout x intercept x weights x dtype. The six sets take turns, each penalty beginning with another, so
+# that every method meets each set in either dtype under each penalty that it takes.
 CASES = [
-    Case(penalty, layout, intercept, weighted, dtype)
-    for penalty, layout, intercept, weighted, dtype in itertools.product(
-        PENALTIES, LAYOUTS, (False, True), (False, True), DTYPES
-    )
+    Case(penalty, *one, data=SETS[(start + turn // 2) % len(SETS)])
+    for start, penalty in enumerate(PENALTIES)
+    for turn, one in enumerate(itertools.product(LAYOUTS, (False, True), (False, True), DTYPES))
 ] + [
     Case(penalty, "dense", True, True, dtype, "centre+scale") for penalty in PENALTIES for dtype in DTYPES
 ] + [Case(penalty, "csr", False, True, "float64", "scale") for penalty in PENALTIES]  # fmt: skip

@@ -113,10 +113,14 @@ def sweep(
         h = second if bound == TAYLOR else square * (0.25 if bound == QUARTER else 0.5 * (1.0 - 1.0 / m))
         g += l2[l, i] * W[l, i]
         h += tau + l2[l, i]
-        if h <= 0.0:  # a dead column: nothing depends on this weight
-            continue
-        v = W[l, i] - g / h
-        rest = abs(v) - l1[l, i] / h
+        if h <= 0.0:
+            if l1[l, i] == 0.0 or square > 0.0:
+                continue
+            # an empty column: no score depends on this weight, and of F its l1 alone
+            v, rest = 0.0, 0.0
+        else:
+            v = W[l, i] - g / h
+            rest = abs(v) - l1[l, i] / h
         step = gamma * (np.sign(v) * (0.0 if rest < 0.0 else rest) - W[l, i])
         if step != 0.0:
             W[l, i] += step
