@@ -29,7 +29,7 @@ STREAM = 1 << 28  # bytes that are read for the bandwidth: more than a cache hol
 SIDE = 1024  # of the square matrices whose product gives the rate
 DENSE = ((20_000, 64, 10), (20_000, 100, 50), (5_000, 500, 200), (50_000, 784, 10), (3_000, 2_000, 20))
 SPARSE = (20_000, 50_000, 20, 5e-4)  # n, d, m and the density
-SECONDS = 0.25  # that a kernel is repeated for
+SECONDS = 0.1  # that a kernel is repeated for
 QUIET = 0.2  # BLAS threads spin so long after a call and would spoil the next measurement
 # In a process of its own: what PIANO and L-BFGS compile, or load, before their first step.
 FIRST = """

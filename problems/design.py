@@ -182,8 +182,8 @@ def _with_data(V: sp.csr_array, data: Array) -> sp.csr_array:
     return sp.csr_array((data, V.indices, V.indptr), shape=V.shape)
 
 
-def blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of 64 to 8192 rows, about a megabyte each: a function of the shape alone, so sums never change."""
-    size = min(max((1 << 17) // max(width, 1), 64), 8192)
-    for start in range(0, n, size):
-        yield slice(start, min(start + size, n))
+def blocks(n: int, width: int, size: int = 1 << 17) -> Iterator[slice]:
+    """Slices of 64 to 8192 rows, about `size` numbers each: a function of the shape alone, so sums never change."""
+    rows = min(max(size // max(width, 1), 64), 8192)
+    for start in range(0, n, rows):
+        yield slice(start, min(start + rows, n))

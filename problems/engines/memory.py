@@ -40,10 +40,10 @@ class Part:
         """Rows."""
         return self.design.n
 
-    def blocks(self) -> Iterator[tuple[slice, Part]]:
-        """The rows in blocks that fit a cache."""
+    def blocks(self, size: int = 1 << 17) -> Iterator[tuple[slice, Part]]:
+        """The rows in blocks of about so many numbers, by default such that they fit a cache."""
         width = max(self.m, self.design.d if isinstance(self.design, Dense) else 1)
-        for rows in blocks(self.n, width):
+        for rows in blocks(self.n, width, size):
             yield rows, self.slice(rows)
 
     def slice(self, rows: slice | NDArray[np.intp]) -> Part:
@@ -127,6 +127,8 @@ class MemoryRows:
         return () if total is None else total
 
     def field(self, k: int, fill: float, dtype: np.dtype[Any]) -> MemoryField:
+        if not fill:  # pages are then made where they are written first, by the threads of a kernel
+            return MemoryField(k, [np.zeros((part.n, k), dtype) for part in self.parts])
         return MemoryField(k, [np.full((part.n, k), fill, dtype) for part in self.parts])
 
     def each(self, change: Callable[..., Part], *parameters: Any) -> Rows:

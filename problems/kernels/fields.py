@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.compiled import kinds, passes
+from pianobench.problems.kernels.compiled import kinds, passes, threads
 from pianobench.problems.penalties import Array
+
+LARGE = 1 << 20  # numbers of a block of rows whose products BLAS takes on all threads
 
 
 def scores(part: Part, W: Array, out: Array) -> tuple[()]:
@@ -26,19 +28,23 @@ def gram(part: Part, *weight: Array) -> tuple[Array]:
     """``X.T diag(w) X`` (p, p) in float64, w a field (n, 1) or left out."""
     p = part.design.d + part.design.intercept
     G = np.zeros((p, p))
-    for rows, block in part.blocks():
+    for rows, block in part.blocks(LARGE):
         G += block.design.gram(weight[0][rows] if weight else None)
     return (G,)
 
 
 def reach(part: Part, active: NDArray[np.bool_]) -> tuple[Array]:
     """(k,) largest over the rows of positive weight of ``sum_l |x_l|`` over the active l of each column."""
-    S = np.zeros(active.shape[1])
-    for _, block in part.blocks():
-        sums = block.design.reach(active)[block.weights > 0]
-        if sums.size:
-            S = np.maximum(S, sums.max(axis=0))
-    return (S,)
+    blocks = [block for _, block in part.blocks()]
+
+    def work(number: int) -> Array:
+        block = blocks[number]
+        with np.errstate(all="ignore"):
+            sums = block.design.reach(active)[block.weights > 0]
+        return np.asarray(np.max(sums, axis=0, initial=0.0))
+
+    most = threads.run(work, len(blocks), passes.threads_for(part.n * active.size))
+    return (np.max([np.zeros(active.shape[1]), *most], axis=0),)
 
 
 def weights(part: Part, out: Array) -> tuple[()]:

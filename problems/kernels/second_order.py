@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.compiled import kinds, passes
+from pianobench.problems.kernels.compiled import kinds, passes, threads
+from pianobench.problems.kernels.fields import LARGE
 from pianobench.problems.penalties import Array
 
 
@@ -41,24 +42,26 @@ def hessian_product(part: Part, V: Array, P: Array) -> tuple[Array]:
 
 def hessian_diagonal(part: Part, P: Array) -> tuple[Array]:
     """Diagonal of the loss's Hessian, ``(X * X).T (a * P * (1 - P))`` (p, m)."""
-    h = np.zeros((part.design.d + part.design.intercept, part.m), P.dtype)
-    for rows, block in part.blocks():
-        Q = P[rows]
-        h += block.design.square_adjoint(Q * (1.0 - Q) * block.weights.astype(Q.dtype, copy=False)[:, None])
-    return (h,)
+    like = np.empty((part.design.d + part.design.intercept, part.m), P.dtype)
+    return (passes.pass_over(part, kinds.DIAGONAL, like, P)[1],)
 
 
 def hessian_dense(part: Part, P: Array) -> tuple[Array]:
-    """Hessian of the loss (m p, m p) in float64, class outer and feature inner."""
+    """Hessian of the loss (m p, m p) in float64, class outer and feature inner; pairs of classes side by side."""
+    passes.check_fields(part, part.m, P)
     p, m = part.design.d + part.design.intercept, part.m
-    H = np.zeros((m, p, m, p))
-    for rows, block in part.blocks():
-        Q = P[rows].astype(np.float64)
-        for i in range(m):
-            for k in range(i + 1):
-                weight = block.weights * Q[:, i] * ((i == k) - Q[:, k])
-                G = block.design.gram(weight[:, None])
-                H[i, :, k, :] += G
-                if i != k:
-                    H[k, :, i, :] += G.T
+    H = np.empty((m, p, m, p))
+    pairs = [(i, k) for i in range(m) for k in range(i + 1)]
+
+    def work(number: int) -> None:
+        i, k = pairs[number]
+        G = np.zeros((p, p))
+        with np.errstate(all="ignore"):  # NumPy's is of a thread
+            for rows, block in part.blocks(max(LARGE // 4, 256 * p)):
+                q, r = P[rows, i].astype(np.float64), P[rows, k].astype(np.float64)
+                G += block.design.gram((block.weights * q * ((i == k) - r))[:, None])
+        H[i, :, k, :] = G
+        H[k, :, i, :] = G.T
+
+    threads.run(work, len(pairs), passes.threads_for(len(pairs) * part.n * p * p))
     return (H.reshape(m * p, m * p),)

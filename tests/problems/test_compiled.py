@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from pianobench.problems import Problem
 from pianobench.problems.kernels import softmax as kernels
+from pianobench.problems.kernels.compiled import dense, passes
 from pianobench.problems.kernels.compiled.exponential import exponentials, logarithms
 from pianobench.problems.problem import FLOOR
 
@@ -108,6 +109,15 @@ def test_numbers_of_columns(d: int, dtype: Any) -> None:
     for m in (2, 3, 4, 5, 6, 7, 13):
         X, y, W = draw(23 * m, m, 2.0, dtype, "dense", d % 2 == 0, d)
         compare(X, y, W, np.ones(len(y)), d % 2 == 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("d", "m"), [(31, 173), (71, 160), (230, 51), (2100, 11)])
+def test_blocks_that_are_not_small(d: int, m: int, dtype: Any) -> None:
+    """Products that BLAS is not asked for, by blocks of 192, 96 and 48 rows, and a last one of a few."""
+    assert passes.block(d * np.dtype(dtype).itemsize) * d * m > dense.SMALL
+    X, y, W = draw(101, m, 2.0, dtype, "dense", d < 100, d)
+    compare(X, y, W, np.ones(101), d < 100)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

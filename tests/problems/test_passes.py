@@ -48,6 +48,8 @@ def ask(part: Part) -> dict[str, Any]:
         "narrow": fields.adjoint(part, wide), "sums": on_softmax.class_sums(part, W),
         "line": second_order.along_line(part, 0.5, XW, XV), "on line": second_order.gradient_on_line(part, 0.5, XW, XV),
         "hessian": second_order.hessian_product(part, V, P), "at": on_softmax.moments_at(part, V, 0.0, lse),
+        "diagonal": second_order.hessian_diagonal(part, P), "dense": second_order.hessian_dense(part, P),
+        "gram": fields.gram(part, lse), "reach": fields.reach(part, W > 0),
         "split": admm.split_step(part, W, 2.0, 0.5, 1e-9, 20, Z, U, T), "Z": Z, "U": U, "T": T,
     }  # fmt: skip
 
@@ -79,6 +81,12 @@ def test_every_kind(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
         "line": (loss, float(np.sum(R * U))),
         "on line": (loss, X.T @ R),
         "hessian": (X.T @ (a * P * (U - (P * U).sum(axis=1, keepdims=True))),),
+        "diagonal": ((X * X).T @ (a * P * (1 - P)),),
+        "dense": (
+            np.block([[X.T @ (a * P[:, [i]] * ((i == k) - P[:, [k]]) * X) for k in range(M)] for i in range(M)]),
+        ),
+        "gram": (X.T @ (seen["lse"] * X),),
+        "reach": ((np.abs(X[part.weights > 0]) @ (W > 0)).max(axis=0),),
         "at": (
             float(np.sum(a * (E.sum(axis=1, keepdims=True) - 1 + seen["lse"] - (U * Y).sum(axis=1, keepdims=True)))),
             np.maximum(X, 0).T @ (a * E),

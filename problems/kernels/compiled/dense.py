@@ -9,7 +9,7 @@ import numpy as np
 from pianobench.problems.kernels.compiled import rows as on_rows
 from pianobench.problems.kernels.compiled.blas import NO, gemm, later, read, start
 from pianobench.problems.kernels.compiled.jit import compiled
-from pianobench.problems.kernels.compiled.kinds import INDICATORS, PRODUCT, transform
+from pianobench.problems.kernels.compiled.kinds import DIAGONAL, INDICATORS, PRODUCT, transform
 from pianobench.problems.kernels.compiled.tiles import HEIGHT, add_signed_tile, add_tile, tile_shape
 
 SMALL = 1_000_000  # multiply-adds of a product, up to which BLAS takes it as it lies and our tiles are not faster
@@ -30,6 +30,14 @@ def copied(X: Any, first: int, rows: int, out: Any) -> None:
     for j in range(rows):
         for l in range(X.shape[1]):
             out[j, l] = X[first + j, l]
+
+
+@compiled
+def square(V: Any, rows: int) -> None:
+    """The squares of a block's numbers, in their place."""
+    for j in range(rows):
+        for l in range(V.shape[1]):
+            V[j, l] *= V[j, l]
 
 
 @compiled
@@ -186,7 +194,7 @@ def converted_pass(
     kind: int, address: int, X: Any, centre: Any, scale: Any, W: Any, classes: int, intercept: bool, codes: Any,
     weights: Any, number: Any, A: Any, B: Any, first: int, last: int, block: int, GT: Any, HT: Any,
 ) -> float:  # fmt: skip
-    """`pass_over` on ``(X - centre) * scale``, or on an X of another type where `centre` is empty."""
+    """`pass_over` on ``(X - centre) * scale``, or where `centre` is empty on an X of any type; DIAGONAL squares it."""
     m, dtype = classes, W.dtype
     Z, S = np.empty((m, block), dtype), np.empty((block, W.shape[1]), dtype)
     other = np.empty((m if kind == PRODUCT else 0, block), dtype)
@@ -200,6 +208,8 @@ def converted_pass(
             conditioned(X, at, rows, centre, scale, V)
         else:
             copied(X, at, rows, V)
+        if kind == DIAGONAL:
+            square(V, rows)
         total += _block(
             kind, address, V, 0, W, intercept, codes, weights, number, A, B, at, rows, GT, HT, Z, S, other,
             scratch, losses, edge,

@@ -22,6 +22,7 @@ SCORES = 7  # A gets Z
 INDICATORS = 8  # a Y
 FIELD = 9  # A
 ON_LINE = 10  # a (P - Y) at the scores A + number B
+DIAGONAL = 11  # a A (1 - A), A the field P; the matrix is X * X
 
 
 @compiled
@@ -55,6 +56,10 @@ def transform(
         return 0.0
     if kind == FIELD:
         on_rows.gather(A, Z)
+        return 0.0
+    if kind == DIAGONAL:
+        on_rows.gather(A, Z)
+        on_rows.variances(Z, rows, weights)
         return 0.0
     if kind == MOMENTS_AT:
         on_rows.own_scores(Z, rows, codes, own)

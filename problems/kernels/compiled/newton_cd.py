@@ -16,7 +16,6 @@ from pianobench.problems.kernels.compiled.coordinate import LANES, gather
 from pianobench.problems.kernels.compiled.jit import compiled
 
 NEARLY = 0.25  # share of the outer accuracy to which the weights that move are brought before all are visited again
-APART = 4  # visits of a class's moving weights to one of its dense column, which has an entry in every row
 
 
 @compiled
@@ -81,18 +80,37 @@ def on_matrix(H: Any, g: Any, w: Any, l1: Any, eta: float, most: int) -> float:
 
 
 @compiled
+def crossed(
+    starts: Any, columns: Any, indptr: Any, indices: Any, data: Any, PU: Any, P: Any, weights: Any, C: Any
+) -> None:
+    """C (k, m) gets the Hessian's entries between some weights and the constant column's, X sparse; P (n, m)."""
+    m = starts.size - 1
+    for i in range(m):
+        for e in range(starts[i], starts[i + 1]):
+            for at in range(indptr[columns[e]], indptr[columns[e] + 1]):
+                j = indices[at]
+                share = weights[j] * data[at] * PU[i, j, 0]
+                C[e, i] += share
+                for f in range(m):
+                    C[e, f] -= share * P[j, f]
+
+
+@compiled
 def on_sparse(
     starts: Any, columns: Any, w: Any, g: Any, l1: Any, l2: Any, ridge: float, indptr: Any, indices: Any, data: Any,
-    PU: Any, SA: Any, eta: float, most: int,
+    PU: Any, SA: Any, C: Any, R: Any, b: Any, eta: float, most: int,
 ) -> float:  # fmt: skip
-    """`on_matrix` by margins where X is sparse.
+    """`on_matrix` by margins where X is sparse, the constant column's weights always at their best for the others.
+
+    That column has an entry in every row: a step on it would cost as much as one on a hundred others, and many would
+    be needed, since it depends on all of them.
 
     Parameters
     ----------
     starts : array (m + 1,)
         Where each class's weights begin.
     columns : array (k,)
-        Column of each weight; the one beyond X is constant.
+        Column of each weight.
     l2 : array (k,)
         Written: with ``ridge * sum a x^2``, which keeps the model strictly convex.
     indptr, indices, data : arrays
@@ -101,62 +119,54 @@ def on_sparse(
         P, and U = 0, which becomes X D.
     SA : array (n, 2)
         s = 0, and the sample weights.
+    C, R : arrays (k, c)
+        Of the c weights of a constant column: their slopes' change with the other weights, and what they then do.
+    b : array (c,)
+        Their steps at D = 0, and then at D.
     """
-    m, k, n, d = starts.size - 1, w.size, SA.shape[0], indptr.size - 1
+    m, k = starts.size - 1, w.size
     origin, h, moving = w.copy(), np.empty(k), np.zeros(k, np.bool_)
     work, first, everything = 0.0, -1.0, True
     for i in range(m):
         pu = PU[i]
         for e in range(starts[i], starts[i + 1]):
             curved = square = 0.0
-            if columns[e] < d:
-                for at in range(indptr[columns[e]], indptr[columns[e] + 1]):
-                    j, x = indices[at], np.float64(data[at])
-                    axx, p = SA[j, 1] * x * x, pu[j, 0]
-                    square += axx
-                    curved += axx * (p * (1.0 - p))
-            else:
-                for j in range(n):
-                    square += SA[j, 1]
-                    curved += SA[j, 1] * (pu[j, 0] * (1.0 - pu[j, 0]))
+            for at in range(indptr[columns[e]], indptr[columns[e] + 1]):
+                j, x = indices[at], np.float64(data[at])
+                axx, p = SA[j, 1] * x * x, pu[j, 0]
+                square += axx
+                curved += axx * (p * (1.0 - p))
             l2[e] += ridge * square
-            h[e] = curved + l2[e]
-    for turn in range(most):
+            for f in range(b.size):
+                curved += C[e, f] * R[e, f]
+            h[e] = max(curved, 0.0) + l2[e]
+    for _ in range(most):
         size = 0.0
         for i in range(m):
             pu = PU[i]
             for e in range(starts[i], starts[i + 1]):
                 if not (everything or moving[e]) or h[e] <= 0.0:
                     continue
-                if columns[e] == d and not everything and turn % APART:
-                    continue
+                begin, end = indptr[columns[e]], indptr[columns[e] + 1]
                 slope = g[e] + l2[e] * (w[e] - origin[e])
-                if columns[e] < d:
-                    begin, end = indptr[columns[e]], indptr[columns[e] + 1]
-                    for at in range(begin, end):
-                        j = indices[at]
-                        slope += SA[j, 1] * pu[j, 0] * data[at] * (pu[j, 1] - SA[j, 0])
-                    work += end - begin
-                else:
-                    for j in range(n):
-                        slope += SA[j, 1] * pu[j, 0] * (pu[j, 1] - SA[j, 0])
-                    work += n
+                for f in range(b.size):
+                    slope += C[e, f] * b[f]
+                for at in range(begin, end):
+                    j = indices[at]
+                    slope += SA[j, 1] * pu[j, 0] * data[at] * (pu[j, 1] - SA[j, 0])
+                work += end - begin + b.size
                 step = target(w[e] - slope / h[e], l1[e] / h[e]) - w[e]
                 if step != 0.0:
                     w[e] += step
                     size += h[e] * step * step
-                    if columns[e] < d:
-                        for at in range(begin, end):
-                            j = indices[at]
-                            change = step * data[at]
-                            pu[j, 1] += change
-                            SA[j, 0] += pu[j, 0] * change
-                        work += end - begin
-                    else:
-                        for j in range(n):
-                            pu[j, 1] += step
-                            SA[j, 0] += pu[j, 0] * step
-                        work += n
+                    for f in range(b.size):
+                        b[f] += step * R[e, f]
+                    for at in range(begin, end):
+                        j = indices[at]
+                        change = step * data[at]
+                        pu[j, 1] += change
+                        SA[j, 0] += pu[j, 0] * change
+                    work += end - begin + b.size
                 moving[e] = w[e] != 0.0
         if everything:
             if first < 0.0:

@@ -1,7 +1,8 @@
 """From a part of the rows to compiled loops over its chunks: the same for dense and sparse X.
 
 Memory besides X, W and the result, in numbers of W's type: dense, chunks(n, ...) gradients (at most 8, and at most
-2^27 bytes of them) and one block of rows a thread; sparse, R of at most 2^24 entries, and once a CSC copy of X.
+2^27 bytes of them), W padded to a multiple of 16 columns, and for a thread, a row of a block, 2 m + 20 numbers and a
+vector, and d more where X is conditioned or of another type; sparse, R of at most 2^24 entries, and once a CSC copy.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ EXPONENTIAL = 20  # multiply-adds that an exponential takes as long as
 LINE = 16  # columns that W is padded to a multiple of: a whole vector of any width
 ALONE = 1 << 19  # multiply-adds below which a second thread costs more than it brings
 SIGNED = {kinds.MOMENTS, kinds.MOMENTS_AT}
-MULTIPLIED = SIGNED | {kinds.GRADIENT, kinds.PRODUCT, kinds.INDICATORS, kinds.FIELD, kinds.ON_LINE}
+MULTIPLIED = SIGNED | {kinds.GRADIENT, kinds.PRODUCT, kinds.INDICATORS, kinds.FIELD, kinds.ON_LINE, kinds.DIAGONAL}
 _NOTHING = np.empty(0)
 
 
@@ -87,7 +88,8 @@ def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> 
     G = np.zeros((len(edges) - 1, k if kind in MULTIPLIED else 0, p), W.dtype)
     H = np.zeros((len(edges) - 1, k if signed else 0, p), W.dtype)
     address = gemm_address(W.dtype)
-    if X.dtype == W.dtype and design.centre is None and design.scale is None:
+    plain = design.centre is None and design.scale is None and kind != kinds.DIAGONAL
+    if plain and X.dtype == W.dtype:
         go: Callable[..., float] = partial(dense.pass_over, kind, address, X)
     else:
         go = partial(dense.converted_pass, kind, address, X, *conditions(design))
@@ -132,9 +134,12 @@ def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) ->
         if not multiplied:
             continue
         places = _balanced(columns.indptr, 32)
+        data = np.square(columns.data, dtype=W.dtype) if kind == kinds.DIAGONAL else columns.data
 
-        def column_work(chunk: int, places: Any = places, columns: Any = columns, R: Array = R) -> None:
-            given = columns.indptr, columns.indices, columns.data, R, places[chunk], places[chunk + 1], G
+        def column_work(
+            chunk: int, places: Any = places, columns: Any = columns, data: Any = data, R: Array = R
+        ) -> None:
+            given = columns.indptr, columns.indices, data, R, places[chunk], places[chunk + 1], G
             if signed:
                 sparse.signed_adjoint(*given, H)
             else:
@@ -183,7 +188,9 @@ def check_fields(part: Part, k: int, *fields: Array) -> None:
 
 
 def block(nbytes: int) -> int:
-    """Rows of a block of a dense X whose rows have so many bytes: what half a core's cache holds, within bounds."""
+    """Rows of a block of a dense X whose rows have so many bytes: what a core's cache holds, within bounds."""
+    if nbytes <= 256:
+        return 192
     return next((rows for rows in (96, 48) if rows * nbytes <= 1 << 20), 24)
 
 

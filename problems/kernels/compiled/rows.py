@@ -148,6 +148,15 @@ def curved(Z: Any, P: Any, rows: int, weights: Any, mean: Any) -> None:
 
 
 @compiled
+def variances(Z: Any, rows: int, weights: Any) -> None:
+    """``a P (1 - P)`` from P."""
+    one = Z.dtype.type(1)
+    for i in range(Z.shape[0]):
+        for j in range(rows):
+            Z[i, j] = Z[i, j] * (one - Z[i, j]) * Z.dtype.type(weights[j])
+
+
+@compiled
 def indicators(Z: Any, rows: int, codes: Any, weights: Any) -> None:
     """``a Y``."""
     for i in range(Z.shape[0]):
