@@ -6,7 +6,7 @@ from pianobench.algorithms.contract import Solver
 from pianobench.algorithms.registry import make_solver
 from pianobench.problems import Problem
 
-RULE = {"none": "lbfgs", "l1": "prox-newton-active", "elasticnet": "prox-newton-active", "l0": "piano"}
+RULE = {"none": "lbfgs", "l1": "prox-newton-active", "elasticnet": "prox-newton-active", "l0": "piano-accelerated"}
 SCORES = 10**7  # n m up to which Newton's method keeps arrays of that size
 
 

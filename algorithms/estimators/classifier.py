@@ -27,7 +27,8 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
     ----------
     penalty : {None, "l1", "l2", "elasticnet", "l0"}
         R is ``|W|_1``, ``|W|^2 / 2``, ``l1_ratio |W|_1 + (1 - l1_ratio) |W|^2 / 2``, or the number of weights that
-        are not 0. l0 is not convex: the fit ends at a point that is stationary, and no gap is known.
+        are not 0. l0 is not convex: the fit starts from l1 solutions, ends at a point that is stationary, and no gap is
+        known.
     lam : float, optional
         Strength, 1 if neither it nor C is given. Without a penalty it says nothing.
     C : float, optional
@@ -166,7 +167,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
             As in `fit`.
         lams : array-like or int
             The strengths, or how many: then from where no weight is left (l1) or all are small (l2), geometrically
-            down to `least` of it. For l0 they must be given.
+            down to `least` of it.
         least : float, optional
             1e-3 by default, without l1 1e-5.
 

@@ -35,7 +35,7 @@ class MultinomialLogisticRegressionCV(SoftmaxClassifier):
     ----------
     penalty : {"l2", "l1", "elasticnet", "l0"}
     lams : int or array-like
-        How many strengths, or which; see `MultinomialLogisticRegression.path`. For l0 they must be given.
+        How many strengths, or which; see `MultinomialLogisticRegression.path`.
     l1_ratio : float
     cv : int, splitter or iterable, optional
         As scikit-learn has it: None for five stratified folds.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from pianobench.algorithms import l0_path
 from pianobench.algorithms.contract import Solver
 from pianobench.algorithms.estimators.training import Training
 from pianobench.algorithms.loop import Checkpoint, Result, solve
@@ -75,13 +76,8 @@ def _remedy(status: str) -> str:
 
 @contextmanager
 def thread_limit(count: int | None) -> Iterator[None]:
-    """So many threads for the kernels and for BLAS; None leaves both as they are."""
-    if count is None:
-        yield
-        return
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threads.limit(int(count)), threadpool_limits(int(count)):
+    """So many threads for the kernels, None for what they have; one for BLAS, whose sums depend on their number."""
+    with threads.one_blas_thread(), nullcontext() if count is None else threads.limit(int(count)):
         yield
 
 
@@ -130,6 +126,8 @@ def minimise(
         return _alone(data)
     problem = data.problem(penalty)
     W0 = None if start is None else _start(problem, data, *start)
+    if W0 is None and problem.pen.kind == "l0":  # from 0 often no weight enters
+        W0 = l0_path.start(problem, "l1")
     chosen = choose_solver(solver, problem, tol)
     rough = max(tol, IN_FLOAT32) if problem.dtype == np.float32 else tol
     result = solve(chosen, problem, W0=W0, rng=rng, tol=rough, max_seconds=max_seconds, few=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pianobench.algorithms import l0_path
 from pianobench.algorithms.estimators import parameters
 from pianobench.algorithms.estimators.minimise import Fitted, minimise
 from pianobench.algorithms.estimators.training import Training
@@ -108,7 +109,7 @@ def along(estimator: Any, data: Training, strengths: Array) -> list[Fitted]:
 def grid(data: Training, kind: str | None, l1_ratio: float, lams: ArrayLike | int, least: float | None) -> Array:
     """Strengths (k,), the largest first: those given, or so many down to `least` of the largest that makes sense.
 
-    With l1 that leaves no weight. With l2 it is the largest weighted sum of squares of a column about its mean: the
+    With l1 that leaves no weight; with l0 it is F of the intercept alone, so that none can pay. With l2 it is the largest weighted sum of squares of a column about its mean: the
     curvature of the loss is below it in every direction of one weight. Both follow the units of X.
     """
     if np.ndim(lams):
@@ -121,13 +122,13 @@ def grid(data: Training, kind: str | None, l1_ratio: float, lams: ArrayLike | in
     count = int(np.asarray(lams))
     if count < 2 or count != lams or not 0.0 < least < 1.0:
         raise ValueError(f"lams={lams!r}, least={least!r}: two strengths or more, and a number between 0 and 1")
-    if kind == "l0":
-        raise ValueError("lams must be given for l0: there is no strength that is known to leave no weight")
     if data.present.size == 1:
         return np.geomspace(1.0, least, count)  # nothing depends on it
     problem = data.problem(None)
-    if share > 0.0:
-        largest = problem.lambda_max / share
+    if kind == "l0":
+        largest = float(l0_path.strengths(problem, 2, 0.5).max())
+    elif share > 0.0:
+        largest = problem.lambda_max / share * (1.0 + 1e-6)  # at the edge itself rounding decides
     else:
         unit = problem.from_user(np.ones((problem.m, problem.d)))[: problem.d, :1].astype(np.float64)
         largest = float((problem.squares()[: problem.d] * unit * unit).max())

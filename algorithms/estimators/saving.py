@@ -61,7 +61,7 @@ def load(kind: type[Any], path: str | Path) -> Any:
         The file is no model, of another class, of a later version, or damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as saved:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as saved:
             arrays = {name: saved[name] for name in saved.files}
         head = json.loads(arrays.pop(HEAD).tobytes())
         if head["format"] != "pianobench model":

@@ -64,7 +64,7 @@ def run(work: Callable[[int], Any], chunks: int, threads: int) -> list[Any]:
         while (chunk := next(order)) < chunks:
             results[chunk] = work(chunk)
 
-    with _one_blas_thread():
+    with one_blas_thread():
         if threads == 1:
             take()
         else:
@@ -87,7 +87,8 @@ def _workers() -> ThreadPoolExecutor:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS on one thread within the block; as often as wanted at once, in any Python threads."""
     global _at_work
     shared, own = _blas()
     before = _set(own, [1] * len(own))
