@@ -51,7 +51,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
     n_threads : int, optional
         Of all parallel work; None: OMP_NUM_THREADS or all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None
-        Of stochastic solvers.
+        Of solvers that draw; None gives other bits each time.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
         warm_start: bool = False,
         max_seconds: float | None = None,
         n_threads: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.penalty = penalty
         self.lam = lam

@@ -79,7 +79,7 @@ feature_names_in_
         classes: ArrayLike | None = None,
         max_seconds: float | None = None,
         n_threads: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.penalty = penalty
         self.lams = lams

@@ -109,8 +109,9 @@ def along(estimator: Any, data: Training, strengths: Array) -> list[Fitted]:
 def grid(data: Training, kind: str | None, l1_ratio: float, lams: ArrayLike | int, least: float | None) -> Array:
     """Strengths (k,), the largest first: those given, or so many down to `least` of the largest that makes sense.
 
-    With l1 that leaves no weight; with l0 it is F of the intercept alone, so that none can pay. With l2 it is the largest weighted sum of squares of a column about its mean: the
-    curvature of the loss is below it in every direction of one weight. Both follow the units of X.
+    With l1 that leaves no weight; with l0 it is F of the intercept alone, so that none can pay. With l2 it is the
+    largest weighted sum of squares of a column about its mean: the curvature of the loss is below it in every direction
+    of one weight. All follow the units of X.
     """
     if np.ndim(lams):
         strengths = np.unique([parameters.strength(float(lam), None) for lam in np.ravel(np.asarray(lams))])[::-1]

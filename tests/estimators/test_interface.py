@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -91,7 +92,6 @@ def test_feature_names() -> None:
 
 
 def test_polars(plain: Model) -> None:
-    polars = pytest.importorskip("polars", reason="polars is not installed")
     frame = polars.DataFrame(X, schema=NAMES)
     words = np.array(["a", "b", "c"])[Y]
     model = Model().fit(frame, polars.Series(words))
