@@ -1,6 +1,6 @@
 """Generated clicks in the layout of KDD Cup 2012, track 2, of any size and with a known cause for each click.
 
-A query of a long-tailed law has a topic, and brings one of eight advertisements out of the topic's 24; each of these
+A query of a long-tailed law has a topic, and brings one of five advertisements out of the topic's 24; each of these
 has an advertiser, and a keyword, title, description and address out of a few. A view is clicked with probability
 sigmoid(z),
 
@@ -54,7 +54,7 @@ STRENGTHS = {
 }
 """Standard deviations of what an identifier adds to z."""
 
-_ADS_OF_TOPIC, _ADS_OF_QUERY, _MOST_VIEWS = 24, 8, 10_000
+_ADS_OF_TOPIC, _ADS_OF_QUERY, _MOST_VIEWS = 24, 5, 10_000
 # Depth, position, rows of 65536 that have them, and what they add to z.
 _PLACES = (
     (1, 1, 19_660, 0.45),
@@ -189,9 +189,11 @@ class Clicks:
     def _shown(self, number: int) -> tuple[Log, Words]:
         """What a chunk shows to whom, without clicks, and a random word for each row."""
         words = stream(self.family, self.version, self.seed, "rows", number).random_raw(5 * CHUNK).reshape(5, CHUNK)
-        query = effects.long_tailed(words[0], COUNTS["query"], 7)
-        topics = effects.mixed(query, self._salt("topic"))
-        topic = effects.long_tailed(topics, COUNTS["ad"] // _ADS_OF_TOPIC, 3)
+        query = effects.long_tailed(words[0], COUNTS["query"], 8)
+        # Sixteen queries of about the same frequency share a topic: no advertisement belongs to one query alone, whose
+        # own effect would else be that of the two together.
+        topics = effects.mixed(query >> np.uint64(4), self._salt("topic"))
+        topic = topics % np.uint64(COUNTS["ad"] // _ADS_OF_TOPIC)
         chosen = effects.pair(query, effects.long_tailed(words[1], _ADS_OF_QUERY, 2))
         ad = topic * np.uint64(_ADS_OF_TOPIC) + chosen % np.uint64(_ADS_OF_TOPIC)
         of_ad = effects.mixed(ad, self._salt("of an ad"))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pianobench.datasets.kdd12 import effects
 from pianobench.datasets.kdd12.layout import IDS, Log, Source
-from pianobench.datasets.kdd12.rates import PLACES, Kind, Rates, Sums, places
+from pianobench.datasets.kdd12.rates import PLACES, Kind, Rates, Sums, numbered, places
 
 CONJUNCTIONS: dict[int, tuple[Kind, ...]] = {1: (), 2: (("query", "ad"),)}
 """Conjunctions of each model."""
@@ -134,10 +134,10 @@ class Features:
         seen: dict[Kind, list[NDArray[np.float64]]] = {kind: [] for kind in recipe.kinds}
         keep, first = np.uint64(-(-self.rates.rows // _SAMPLE)), 0
         for log in source.blocks():
-            numbers = np.arange(first, first + len(log), dtype=np.uint64)
+            numbers = numbered(log, first)
             chosen = effects.mixed(numbers, _CHOSEN) % keep == 0
-            for kind, sums in self._sums(log, first):
-                seen[kind].append(sums.rate(recipe.smoothing)[chosen])
+            for kind, sums in self._sums(log.rows(chosen), numbers[chosen]):
+                seen[kind].append(sums.rate(recipe.smoothing))
             first += len(log)
         self.edges = {kind: _quantiles(np.concatenate(rates), recipe.bins) for kind, rates in seen.items()}
 
@@ -153,7 +153,7 @@ class Features:
         """
         recipe, before = self.recipe, 0
         found = np.empty((len(log), recipe.per_row), np.uint32)
-        for place, (kind, sums) in enumerate(self._sums(log, first)):
+        for place, (kind, sums) in enumerate(self._sums(log, None if first is None else numbered(log, first))):
             bins = np.searchsorted(self.edges[kind], sums.rate(recipe.smoothing), side="right")
             found[:, 2 * place] = before + bins
             # The exponent of v is 1 + floor(log2(v)), and 0 of 0.
@@ -162,9 +162,9 @@ class Features:
         found[:, -1] = before + places(log)
         return found
 
-    def _sums(self, log: Log, first: int | None) -> Iterator[tuple[Kind, Sums]]:
+    def _sums(self, log: Log, numbers: NDArray[np.uint64] | None) -> Iterator[tuple[Kind, Sums]]:
         for kind in self.recipe.kinds:
-            yield kind, self.rates.of(log, kind, first)
+            yield kind, self.rates.of(log, kind, numbers)
 
 
 def _quantiles(values: NDArray[np.float64], bins: int) -> NDArray[np.float64]:

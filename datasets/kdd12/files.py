@@ -195,15 +195,20 @@ class LogFile:
         """What the last reading left out, as far as it has come."""
         return self._sieve.skipped
 
-    def blocks(self) -> Iterator[Log]:
-        """The rows, in the order of the file.
+    def blocks(self, *, start: int = 0) -> Iterator[Log]:
+        """The rows from this one on, in the order of the file; those before it are parsed, too.
 
         Raises
         ------
         UnusableFile
             The file is empty or of another layout, has more bad lines than are tolerated, or is damaged.
         """
-        return map(Log, self._sieve.blocks())
+        first = 0
+        for values in self._sieve.blocks():
+            log = Log(values)
+            if first + len(log) > start:
+                yield log if first >= start else log.rows(slice(start - first, None))
+            first += len(log)
 
     def identity(self) -> str:
         """SHA-256 of the file."""

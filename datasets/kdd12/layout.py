@@ -72,8 +72,8 @@ class Log:
 class Source(Protocol):
     """Rows that can be read more than once, a block after another: a file, or a generator."""
 
-    def blocks(self) -> Iterator[Log]:
-        """The rows from the first to the last, in blocks of any size."""
+    def blocks(self, *, start: int = 0) -> Iterator[Log]:
+        """The rows from this one to the last, in blocks of any size."""
         ...
 
     def identity(self) -> str:
@@ -95,17 +95,16 @@ class Some:
     start: int = 0
     stop: int | None = None
 
-    def blocks(self) -> Iterator[Log]:
+    def blocks(self, *, start: int = 0) -> Iterator[Log]:
         """The rows, in the blocks that the source makes of them."""
-        first = 0
-        for log in self.source.blocks():
-            last = first + len(log)
-            begin, end = max(self.start, first), last if self.stop is None else min(self.stop, last)
-            if begin < end:
-                yield log if end - begin == len(log) else log.rows(slice(begin - first, end - first))
-            if self.stop is not None and last >= self.stop:
+        first = self.start + start
+        for log in self.source.blocks(start=first):
+            if self.stop is not None and first + len(log) >= self.stop:
+                if first < self.stop:
+                    yield log.rows(slice(0, self.stop - first))
                 return
-            first = last
+            yield log
+            first += len(log)
 
     def identity(self) -> str:
         """The source's, and which rows."""

@@ -149,7 +149,7 @@ def _encode(
         for file in files:
             file.close()
     if not rows:
-        raise UnusableFile(f"the part {title} has no row: give it rows, or leave it out")
+        raise UnusableFile(f"the part {title} has no row: give a source with more rows, or leave it out")
     return rows
 
 

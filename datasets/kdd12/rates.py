@@ -42,6 +42,11 @@ def places(log: Log) -> NDArray[np.int64]:
     return found
 
 
+def numbered(log: Log, first: int) -> NDArray[np.uint64]:
+    """Numbers of the rows, of which the first has this one."""
+    return np.arange(first, first + len(log), dtype=np.uint64)
+
+
 def key(log: Log, kind: Kind) -> NDArray[np.uint64]:
     """One 64-bit key for each row; that of a conjunction is a hash."""
     found = log[kind[0]]
@@ -113,13 +118,13 @@ class Rates:
         self._tables = {kind: Table(_STATISTICS * folds) for kind in kinds}
         first = 0
         for log in source.blocks():
-            numbers = np.stack([log.clicks, log.views, log.views * self._parts[places(log)]])
-            slots = _STATISTICS * self._fold(first, len(log))
+            counts = np.stack([log.clicks, log.views, log.views * self._parts[places(log)]])
+            slots = _STATISTICS * self._fold(numbered(log, first))
             for kind, table in self._tables.items():
-                table.add(key(log, kind), slots, numbers)
+                table.add(key(log, kind), slots, counts)
             first += len(log)
 
-    def of(self, log: Log, kind: Kind, first: int | None = None) -> Sums:
+    def of(self, log: Log, kind: Kind, numbers: NDArray[np.uint64] | None = None) -> Sums:
         """What the training rows say of the identifiers of some rows.
 
         Parameters
@@ -127,22 +132,21 @@ class Rates:
         log : Log
         kind : Kind
             One of those that were learned.
-        first : int, optional
-            Where they are training rows: the number of the first of them. The folds of the rows are then left out.
+        numbers : ndarray of uint64, shape (n,), optional
+            Where they are training rows: their numbers from 0. The folds of the rows are then left out.
         """
         sums = self._tables[kind].find(key(log, kind)).reshape(len(log), self.folds, _STATISTICS)
         total = sums.sum(axis=1)
-        if first is not None and self.folds > 1:
-            total -= sums[np.arange(len(log)), self._fold(first, len(log))]
+        if numbers is not None and self.folds > 1:
+            total -= sums[np.arange(len(log)), self._fold(numbers)]
         return Sums(total[:, 0], total[:, 1], total[:, 2] / _UNIT)
 
     def known(self, kind: Kind) -> int:
         """How many different identifiers the training rows have."""
         return len(self._tables[kind])
 
-    def _fold(self, first: int, n: int) -> NDArray[np.int64]:
-        numbers = effects.mixed(np.arange(first, first + n, dtype=np.uint64), _FOLDS)
-        return (numbers % np.uint64(self.folds)).astype(np.int64)
+    def _fold(self, numbers: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return (effects.mixed(numbers, _FOLDS) % np.uint64(self.folds)).astype(np.int64)
 
     def _check(self) -> None:
         if not self.rows:

@@ -17,7 +17,7 @@ from pianobench.datasets.kdd12.clicks import CHUNK, COUNTS, STRENGTHS, Clicks
 from pianobench.datasets.kdd12.layout import COLUMNS, IDS, Log, Some, joined
 
 ROWS = 3 * CHUNK + 5
-FIRST = "9f7ad4a426f0beba386de30c3eb4544e"
+FIRST = "16768d2b7575d19b67602f3b786300a4"
 
 
 def log_of(**parameters: float) -> tuple[Clicks, Log]:
@@ -95,6 +95,9 @@ def test_clicks_follow_the_logits() -> None:
     pairs = effects.pair(log["query"], log["ad"])
     causes |= {"all": np.ones(ROWS), "interaction": effects.effect(pairs, clicks._salt("interaction"))}
     without = 1 / (1 + np.exp(-np.full(ROWS, clicks._base)))
+    still = Clicks(rows=ROWS, test=0)
+    added = (clicks.logits(log) - clicks._base) - (still.logits(log) - still._base)
+    np.testing.assert_allclose(added, 0.7 * effects.effect(pairs, clicks._salt("interaction")), atol=1e-12)
     for name, cause in causes.items():
         assert abs(_score(cause, log, p)) < 4.5, name
         if name != "all":

@@ -17,7 +17,7 @@ from pianobench.datasets.kdd12.encoded import Encoded
 from pianobench.datasets.kdd12.features import Features, Recipe, recipe
 from pianobench.datasets.kdd12.files import LogFile
 from pianobench.datasets.kdd12.layout import COLUMNS, IDS, Log, joined
-from pianobench.datasets.kdd12.rates import Rates, places
+from pianobench.datasets.kdd12.rates import Rates, numbered, places
 from pianobench.datasets.kdd12.tables import Table
 from pianobench.datasets.reading import UnusableFile
 
@@ -29,9 +29,9 @@ class InMemory:
     log: Log
     block: int = 4096
 
-    def blocks(self) -> Iterator[Log]:
-        for start in range(0, len(self.log), self.block):
-            yield self.log.rows(slice(start, start + self.block))
+    def blocks(self, *, start: int = 0) -> Iterator[Log]:
+        for first in range(start, len(self.log), self.block):
+            yield self.log.rows(slice(first, first + self.block))
 
     def identity(self) -> str:
         return "in memory"
@@ -50,7 +50,7 @@ def log() -> Log:
 
 def test_rates_are_those_of_a_plain_computation(log: Log) -> None:
     rates = Rates(InMemory(log), [("ad",), ("query", "ad")], folds=3)
-    fold = rates._fold(0, len(log))
+    fold = rates._fold(numbered(log, 0))
     assert np.bincount(fold).min() > 3600
     where = places(log)
     mean = log.clicks.sum() / log.views.sum()
@@ -59,7 +59,7 @@ def test_rates_are_those_of_a_plain_computation(log: Log) -> None:
     )
     np.testing.assert_allclose(rates.base, base, atol=1e-6)
     for kind in (("ad",), ("query", "ad")):
-        found, own = rates.of(log, kind), rates.of(log, kind, first=0)
+        found, own = rates.of(log, kind), rates.of(log, kind, numbered(log, 0))
         keys = list(zip(*(log[name].tolist() for name in kind), strict=True))
         assert rates.known(kind) == len(set(keys))
         for row in range(0, 12_000, 499):
@@ -100,12 +100,12 @@ def test_features_are_as_stated_and_the_same_for_any_blocks(model: int, log: Log
     depth, position = int(log["depth"][0]), int(log["position"][0])
     assert made.names[columns[0, -1]] == f"depth {depth} position {position}"
     for place, kind in enumerate(made.kinds):
-        rates = one.rates.of(log, kind, first=0).rate(made.smoothing)
+        rates = one.rates.of(log, kind, numbered(log, 0)).rate(made.smoothing)
         bins = columns[:, 2 * place] - place * 116
         order = np.argsort(rates, kind="stable")
         assert (np.diff(bins[order].astype(int)) >= 0).all()
         assert len(np.unique(bins)) <= len(np.unique(rates))
-        views = one.rates.of(log, kind, first=0).views
+        views = one.rates.of(log, kind, numbered(log, 0)).views
         level = [min(int(v).bit_length(), 15) for v in views]
         assert (columns[:, 2 * place + 1] - place * 116 - 100).tolist() == level
 
@@ -174,7 +174,7 @@ def test_a_training_row_does_not_see_its_own_clicks() -> None:
     """With one fold the rates of rare identifiers tell the row's own clicks; with more a rate is worth nothing here."""
     log = tossed()
     for folds, least, most in ((4, -4.0, 4.0), (1, 40.0, np.inf)):
-        rate = Features(InMemory(log), recipe(1, folds=folds)).rates.of(log, ("user",), first=0).rate(1.0)
+        rate = Features(InMemory(log), recipe(1, folds=folds)).rates.of(log, ("user",), numbered(log, 0)).rate(1.0)
         found = auc(rate, log.clicks, log.views - log.clicks)
         assert least < (found.area - 0.5) / found.error < most
 

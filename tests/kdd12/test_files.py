@@ -55,6 +55,7 @@ def test_the_real_rows_are_those_of_a_plain_reading(shared_data: Path) -> None:
         assert log.values.T.tolist() == expected
         assert (len(log), file.skipped.rows, file.skipped.count) == (rows, rows, 0)
     assert (log["display_url"] > 2**63).any()
+    assert file._sieve.form.quick(GOOD + b"\n") is not None, "large identifiers are parsed line by line"
 
 
 def test_the_real_side_tables_and_their_unknown_users(shared_data: Path) -> None:

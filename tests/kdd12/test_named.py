@@ -16,7 +16,7 @@ from pianobench.datasets.kdd12 import prepared as module
 from pianobench.datasets.kdd12.clicks import Clicks
 from pianobench.datasets.kdd12.kinds import OFFICIAL
 from pianobench.datasets.kdd12.layout import Some, joined
-from pianobench.datasets.kdd12.named import prepared
+from pianobench.datasets.kdd12.named import prepared, size, wanted
 from pianobench.datasets.kdd12.writing import TEXTS, write
 
 
@@ -30,8 +30,8 @@ def test_the_generated_set_is_as_its_entry_says() -> None:
     entry, data = datasets.entries()["kdd12"], datasets.load("kdd12")
     assert (data.n, data.d, data.m, data.X.nnz) == (entry.n, entry.d, entry.m, entry.nnz) == (40_000, 937, 2, 680_000)
     assert data.checksum == entry.checksum, "other bytes are another version of the generator or of the features"
-    size = registry.size("kdd12")
-    assert (size.n, size.d, size.m, size.nbytes) == (40_000, 937, 2, 12 * 680_000)
+    told = registry.size("kdd12")
+    assert (told.n, told.d, told.m, told.nbytes) == (40_000, 937, 2, 12 * 680_000)
     assert data.parts == (("train", 20_000), ("test", 20_000))
     assert data.X.dtype == np.float64
     assert data.X.indices.dtype == np.int32
@@ -51,6 +51,22 @@ def test_parameters_and_parts_by_name() -> None:
     log = joined(Some(Clicks(rows=2000, test=0.5, rate=0.2), 2000).blocks())
     np.testing.assert_array_equal(parts.test.clicks, log.clicks)
     np.testing.assert_array_equal(parts.test.views, log.views)
+
+
+def test_the_names_of_the_experiments_are_names() -> None:
+    from pianobench.experiments.claims.experiment import experiments
+
+    names = {
+        unit.dataset
+        for one in experiments().values()
+        for tier in one.tiers
+        for unit in one.units(tier)
+        if unit.dataset.startswith("kdd12:")
+    }
+    assert len(names) > 80
+    for name in names:
+        one = wanted(*name.split(":"))
+        assert size(*name.split(":"))[0] == one.rows + one.test_rows
 
 
 @pytest.mark.parametrize(
@@ -83,8 +99,6 @@ def test_real_rows_are_a_data_set(shared_data: Path, monkeypatch: pytest.MonkeyP
     assert (data.n, data.d, data.m, data.X.nnz) == (entry.n, entry.d, entry.m, entry.nnz) == (39_948, 937, 2, 679_116)
     assert data.checksum == entry.checksum
     assert data.y.sum() == 6728
-    with pytest.raises(ValueError, match="asks for 53264 rows, and 39948 are there: give a smaller rows="):
-        datasets.load("kdd12_small:rows=39948")
     monkeypatch.setenv("PIANOBENCH_SHARED_DATA", "none")
     with pytest.raises(datasets.MissingData, match="PIANOBENCH_SHARED_DATA names the folder"):
         datasets.load("kdd12_small")
@@ -105,6 +119,10 @@ def test_the_official_file_is_used_unchanged_where_fetch_says_to_put_it() -> Non
     assert any("kdd12_file" in note for note in outcome.notes)
     data = datasets.load("kdd12_file:rows=3000,test=0.5")
     assert data.checksum == datasets.load("kdd12:rows=3000,test=0.5,rate=0.2").checksum
+    with pytest.raises(ValueError, match="asks for 6000 rows, and 4500 are there: give a smaller rows="):
+        datasets.load("kdd12_file:rows=4000,test=0.5")
+    with pytest.raises(ValueError, match="the part test has no row: give a source with more rows, or leave it out"):
+        datasets.load("kdd12_file:rows=4500")
 
 
 # ---- the cache ------------------------------------------------------------------------------------------------------
