@@ -30,10 +30,13 @@ def sweep(V, stored, codes, a, W, margins, order, *, bound, tau=0.0, groups=1, g
             square = weight * x * x
             curvature = {"bohning": 0.5 * (1.0 - 1.0 / m), "quarter": 0.25, "taylor": P * (1.0 - P)}[bound]
             h = np.sum(square * curvature) + tau + l2[l, i]
-            if h <= 0.0:
+            if h <= 0.0 and (l1[l, i] == 0.0 or np.sum(square) > 0.0):
                 continue
-            v = W[l, i] - g / h
-            step = gamma * (np.sign(v) * max(abs(v) - l1[l, i] / h, 0.0) - W[l, i])
+            if h <= 0.0:  # an empty column: l1 alone is left of F
+                step = -gamma * W[l, i]
+            else:
+                v = W[l, i] - g / h
+                step = gamma * (np.sign(v) * max(abs(v) - l1[l, i] / h, 0.0) - W[l, i])
             if step != 0.0:
                 W[l, i] += step
                 Z[rows, i] += step * x
