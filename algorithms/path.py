@@ -1,11 +1,11 @@
 """A path of solutions over descending strengths: each starts where the last one ended, and each is certified.
 
-A solver with `continued` (as `ProxNewtonActive`) goes on with all that its state knows: margins, gradient, matrix; its
-working set is the screening, and every step sees the gradient in all weights. For another solver and an l1 term the
-sequential strong rule [TBF12] leaves features out: with G the loss's gradient at the last point and s its strength, a
-row of W all of whose elements have ``|G| < 2 s_new - s`` is held at 0. The rule is a guess and can be wrong; so the
-certificate is always that of the whole problem, and what it finds missing is taken in until the gap is reached. Nothing
-a point says rests on the guess.
+With an l1 term the sequential strong rule [TBF12] leaves features out: with G the loss's gradient at the last point and
+s its strength, a row of W all of whose elements have ``|G| < 2 s_new - s`` is held at 0. The rule is a guess and can be
+wrong (a safe one would hold for certain, and leaves less out). So each point is certified on the whole problem, and
+features that its gradient finds missing are taken in until the gap is reached: nothing a point says rests on the guess.
+Where the rule leaves little out all features stay. A solver with `continued` (`ProxNewtonActive`) goes on with all that
+its state knows, margins, gradient and matrix; another one starts from the last W.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from pianobench.problems.penalties import Array
 
 DEFAULT = {"l1": "prox-newton-active", "elasticnet": "prox-newton-active", "l2": "lbfgs"}
 ROUNDS = 20  # of taking features in
-WORTHWHILE = 0.7  # share of the features above which none is left out
+WORTHWHILE = 0.5  # share of the features above which none is left out
 
 
 @dataclass(frozen=True)
@@ -99,18 +99,20 @@ def path(
         )
     values = _values(problem, strengths, count, smallest)
     solver = make_solver(DEFAULT[kind]) if solver is None else solver
-    walk = _continued if hasattr(solver, "continued") else _screened if kind != "l2" else _warm
     points: list[PathPoint] = []
     kept: Any = None
     for value in values:
         penalty = _scaled(problem.penalty, value)
         here = problem.with_penalty(penalty)
-        result, W, kept = walk(solver, here, points, kept, tol)
+        if kept is None or kind == "l2":
+            result = solve(solver, here, W0=points[-1].W if points else None, tol=tol)
+            kept = here, result.state, value
+        else:
+            result, state = _next(solver, here, value, kept, tol)
+            kept = here, state, value
         problem.meter.charge(here.meter.total)
-        work = here.gradient_equivalents(here.meter.total)
-        points.append(
-            PathPoint(value, penalty, W, result.certificate, result.status, result.reason, result.steps, work)
-        )
+        work, c = here.gradient_equivalents(here.meter.total), result.certificate
+        points.append(PathPoint(value, penalty, result.W, c, result.status, result.reason, result.steps, work))
     return points
 
 
@@ -151,49 +153,44 @@ class _From:
         return self.state
 
 
-def _continued(solver: Any, here: Problem, _: list[PathPoint], kept: Any, tol: float) -> tuple[Result, Array, Any]:
-    """Go on from the last point's problem and state."""
-    if kept is None:
-        result = solve(solver, here, tol=tol)
+def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tuple[Result, Any]:
+    """Solve for the next strength from the last problem, state and strength; the state is one of the whole problem."""
+    before, state, strength = last
+    carries = hasattr(solver, "continued")
+    W, l1 = state.W, np.broadcast_to(np.asarray(here.pen.l1, np.float64), (here.p, 1))
+    if carries:
+        state = solver.continued(before, here, state)
+        G = state.G
     else:
-        before, state = kept
-        result = solve(_From(solver, solver.continued(before, here, state)), here, tol=tol)
-    return result, result.W, (here, result.state)
-
-
-def _warm(solver: Any, here: Problem, points: list[PathPoint], _: Any, tol: float) -> tuple[Result, Array, Any]:
-    """Start from the last point's W."""
-    result = solve(solver, here, W0=points[-1].W if points else None, tol=tol)
-    return result, result.W, None
-
-
-def _screened(solver: Any, here: Problem, points: list[PathPoint], _: Any, tol: float) -> tuple[Result, Array, Any]:
-    """Start from the last point's W in the features of the strong rule, and take in those that turn out to matter."""
-    if here.active is not None or not points:
-        return _warm(solver, here, points, None, tol)
-    last = points[-1]
-    W, (_, G) = last.W, here.smooth(last.W)  # where W is 0, G is the loss's own
-    l1 = np.broadcast_to(np.asarray(here.pen.l1, np.float64), W.shape)
-    assert here.penalty is not None
-    threshold = l1 * (2.0 - last.strength / float(here.penalty.l1))
-    rows = ((np.abs(G) >= threshold) | (W != 0) | (l1 == 0)).any(axis=1)
-    result: Result | None = None
-    for _round in range(ROUNDS):
+        G = here.smooth(W)[1]
+    rows = ((np.abs(G) >= l1 * (2.0 - strength / value)) | (W != 0) | (l1 == 0)).any(axis=1)
+    steps, inner = 0, tol
+    for _ in range(ROUNDS if here.active is None else 0):
         if rows.mean() > WORTHWHILE:
             break
+        kept = np.flatnonzero(rows)
         inside = here.restrict(np.repeat(rows[:, None], here.m, axis=1))
-        result = solve(solver, inside, W0=inside.project(W), tol=0.5 * tol)
+        if carries:
+            start = _From(solver, solver.narrowed(inside, kept, state))
+            result = solve(cast("Solver", start), inside, tol=inner)
+            state = solver.widened(here, inside, kept, result.state)
+            W, G = state.W, state.G
+        else:
+            result = solve(solver, inside, W0=inside.project(W), tol=inner)
+            W = inside.lift(result.W)
+            G = here.smooth(W)[1]
+            state = replace(result.state, W=W)
         here.meter.charge(inside.meter.total)
-        W = inside.lift(result.W)
+        steps += result.steps
         c = certificate(here, W)
         if c.gap <= tol:
-            reason = f"relative gap {c.gap:.2g} <= {tol:g}, certified ({c.kind}) on all features"
-            return replace(result, certificate=c, status="converged", reason=reason), W, None
-        _, G = here.smooth(W)
+            reason = f"relative gap {c.gap:.2g} <= {tol:g}, certified ({c.kind})"
+            return replace(result, W=W, status="converged", reason=reason, steps=steps, certificate=c), state
         missing = (np.abs(G) > l1).any(axis=1) & ~rows
-        if not missing.any():
-            break
         rows |= missing
-    steps = 0 if result is None else result.steps
-    result = solve(solver, here, W0=W, tol=tol)
-    return replace(result, steps=result.steps + steps), result.W, None
+        inner *= 1.0 if missing.any() else 0.1
+    if carries:
+        result = solve(cast("Solver", _From(solver, state)), here, tol=tol)
+    else:
+        result = solve(solver, here, W0=W, tol=tol)
+    return replace(result, steps=result.steps + steps), result.state

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.algorithms.contract import State
-from pianobench.algorithms.lbfgs import dot
 from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Line
@@ -30,6 +29,8 @@ from pianobench.problems.quadratic import Quadratic
 from pianobench.problems.rows import Field
 
 DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
+TRIALS, DAMPINGS = 40, 8  # of a step; the first ones with ever more damping, the others with half the length
+DAMPED, LEAST, GOOD = 4.0, 1.0 / 256.0, 0.1  # growth and least value of it; share of the promise that needs no more
 SETTLED = 0.5  # of l1, by which the KKT conditions of a stage may be missed at its end
 SLOW = 0.3  # share of the last promised decrease above which a kept matrix is made anew
 PASSES = 30  # passes over S that a model is expected to take: how its two forms are compared
@@ -46,6 +47,7 @@ class ProxNewtonActiveState(State):
     stage: float  # c
     seed: int  # of the rows drawn
     draws: int = 0  # matrices made
+    damping: float = 0.0  # mu
     promised: float = 0.0  # decrease that the last model promised
     chosen: NDArray[np.intp] | None = None  # (k,) numbers i p + l of the kept matrix's weights, ascending
     H: Array | None = None  # (k, k) the kept matrix
@@ -92,36 +94,47 @@ class ProxNewtonActive:
         return ProxNewtonActiveState(W=W0.copy(), f=f, G=G, XW=XW, stage=first_stage(problem, W0, G), seed=seed)
 
     def step(self, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
-        W, G, pen, c = state.W, state.G, problem.pen, state.stage
-        final = np.broadcast_to(np.asarray(pen.l1, np.float64), W.shape)
-        l1 = c * final
+        W, G, c = state.W, state.G, state.stage
+        l1 = c * np.broadcast_to(np.asarray(problem.pen.l1, np.float64), (problem.p, 1))
         wanted, needed = self._working_set(problem, W, G, l1)  # (1)
         state = self._with_matrix(problem, state, wanted, needed, l1)
         chosen = wanted if state.chosen is None else state.chosen
-        model = Quadratic(problem, W, G, state.XW, chosen, l1, self.eta, self.passes)
-        target, XD = model.by_margins() if state.H is None else model.by_matrix(state.H)  # (2)
-        D = target - W
-        F = state.f + nonsmooth(l1, W)
-        noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(F)
-        promised, t = dot(G, D) + nonsmooth(l1, target) - nonsmooth(l1, W), 1.0
-        line = Line(problem, W, D, state.XW, XD)
-        for _ in range(40 if promised < 0.0 else 0):
-            f = np.inf if t == 1.0 else line(t)[0]
-            if t == 1.0 or f + nonsmooth(l1, line.take(t)) <= F + self.sigma * t * promised + noise:
-                f, G_t = line.smooth(t)
-                W_t = target if t == 1.0 else line.take(t)
-                rise = nonsmooth(l1, W_t) - nonsmooth(l1, W)
-                change = 0.5 * (dot(G, W_t - W) + dot(G_t, W_t - W)) + rise
-                if falls_enough(F, f + nonsmooth(l1, W_t), self.sigma * t * promised, change, noise):  # (3)
-                    if c > 1.0 and f + nonsmooth(final, W_t) > state.f + nonsmooth(final, W):
-                        return replace(state, rejected=state.rejected + 1, stage=max(1.0, c / DIVIDED))
-                    moved = replace(state, W=W_t, f=f, G=G_t, XW=line.margins(t), promised=promised)
-                    moved = replace(moved, stage=next_stage(problem, moved))
-                    if state.promised and promised < SLOW * state.promised and moved.stage == c:
-                        return replace(moved, chosen=None, H=None)
-                    return learnt(moved, W, G, problem.p)
-            t *= 0.5
-        return replace(state, rejected=state.rejected + 1, stage=1.0, promised=0.0, chosen=None, H=None)
+        mu, t = state.damping, 1.0
+        for tried in range(TRIALS):
+            if tried <= DAMPINGS:
+                model = Quadratic(problem, W, G, state.XW, chosen, l1, self.eta, self.passes, mu)
+                w, XD = model.by_margins() if state.H is None else model.by_matrix(state.H)  # (2)
+                target = model.at(w)
+                w = model.of(target)  # as W's type has it
+                line = Line(problem, W, target - W, state.XW, XD)
+                R, F = model.l1_of(model.w), state.f + model.l1_of(model.w)
+                noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(F)
+                promised = float(model.g @ (w - model.w)) + model.l1_of(w) - R
+            else:
+                t *= 0.5
+            if promised >= 0.0:
+                break
+            W_t = target if t == 1.0 else line.take(t)
+            w_t = model.of(W_t)
+            share = max(self.sigma, GOOD if tried < DAMPINGS else 0.0)
+            R_t = model.l1_of(w_t)
+            if (tried > 0 or mu > 0.0) and line(t)[0] + R_t > F + share * t * promised + noise:
+                mu = max(DAMPED * mu, LEAST)
+                continue
+            f, G_t = line.smooth(t)
+            change = 0.5 * float((model.g + model.of(G_t)) @ (w_t - model.w)) + R_t - R
+            if not falls_enough(F, f + R_t, share * t * promised, change, noise):  # (3)
+                mu = max(DAMPED * mu, LEAST)
+                continue
+            if c > 1.0 and f + R_t / c > state.f + R / c:
+                return replace(state, rejected=state.rejected + 1, stage=max(1.0, c / DIVIDED))
+            calmer = mu / DAMPED if mu > LEAST else 0.0
+            moved = replace(state, W=W_t, f=f, G=G_t, XW=line.margins(t), promised=promised)
+            moved = replace(moved, damping=mu if tried else calmer, stage=next_stage(problem, moved))
+            if state.promised and promised < SLOW * state.promised and moved.stage == c:
+                return replace(moved, chosen=None, H=None)
+            return learnt(moved, w_t - model.w, model.of(G_t) - model.g)
+        return replace(state, rejected=state.rejected + 1, stage=1.0, promised=0.0, damping=0.0, chosen=None, H=None)
 
     def continued(self, before: Problem, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
         """The state of a run on `before` as one on `problem`, which differs in its strengths alone."""
@@ -132,13 +145,36 @@ class ProxNewtonActive:
         G = (state.G + change * W).astype(W.dtype)
         return replace(state, f=f, G=problem.only_active(G), stage=1.0, promised=0.0, chosen=None, H=None)
 
+    def narrowed(self, inside: Problem, kept: NDArray[np.intp], state: ProxNewtonActiveState) -> ProxNewtonActiveState:
+        """The state on a problem restricted to the rows `kept` of W."""
+        W, G = inside.project(state.W), inside.project(state.G)
+        chosen, H = state.chosen, state.H
+        if chosen is not None:
+            classes, columns = np.divmod(chosen, state.W.shape[0])
+            place = np.minimum(np.searchsorted(kept, columns), kept.size - 1)
+            if (kept[place] == columns).all():
+                chosen = classes * kept.size + place
+            else:
+                chosen, H = None, None
+        return replace(state, W=W, G=G, chosen=chosen, H=H)
+
+    def widened(
+        self, problem: Problem, inside: Problem, kept: NDArray[np.intp], state: ProxNewtonActiveState
+    ) -> ProxNewtonActiveState:
+        """The state of a restricted problem on the whole one: its gradient, for half the products of `smooth`."""
+        W, chosen = inside.lift(state.W), state.chosen
+        f, G = Line(problem, W, W, state.XW, state.XW).smooth(0.0)
+        if chosen is not None:
+            classes, columns = np.divmod(chosen, kept.size)
+            chosen = classes * problem.p + kept[columns]
+        return replace(state, W=W, f=f, G=G, chosen=chosen)
+
     def _working_set(
         self, problem: Problem, W: Array, G: Array, l1: Array
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Numbers of the weights to be in the set, and of those that have to be."""
-        slope = np.abs(G).astype(np.float64)
-        inside = (W != 0) | ((l1 == 0) & (slope >= 0))
-        beyond = np.divide(slope, l1, out=np.zeros(W.shape), where=~inside)
+        inside = (W != 0) | (l1 == 0)
+        beyond = np.divide(np.abs(G), l1, out=np.zeros(W.shape), where=~inside)
         if problem.active is not None:
             inside, beyond = inside & problem.active, np.where(problem.active, beyond, 0.0)
         most = max(3 * int(np.count_nonzero(inside)), 10 * problem.m, 400)
@@ -176,11 +212,6 @@ class ProxNewtonActive:
         return replace(state, chosen=wanted, H=H, draws=state.draws + 1)
 
 
-def nonsmooth(l1: Array, W: Array) -> float:
-    """``sum l1 |W|``."""
-    return float(np.sum(l1 * np.abs(W), dtype=np.float64))
-
-
 def first_stage(problem: Problem, W: Array, G: Array) -> float:
     """c at W with gradient G (p, m): a quarter of what holds all weights at 0 that are there, at least 1."""
     l1 = np.broadcast_to(np.asarray(problem.pen.l1, np.float64), W.shape)
@@ -200,12 +231,10 @@ def next_stage(problem: Problem, state: ProxNewtonActiveState) -> float:
     return state.stage if problem.only_active(missed.astype(W.dtype)).any() else max(1.0, state.stage / DIVIDED)
 
 
-def learnt(state: ProxNewtonActiveState, W: Array, G: Array, p: int) -> ProxNewtonActiveState:
-    """The state with its matrix brought by BFGS to what the step from W, where the gradient was G, has shown."""
-    if state.H is None or state.chosen is None:
+def learnt(state: ProxNewtonActiveState, s: Array, y: Array) -> ProxNewtonActiveState:
+    """The state with its matrix brought by BFGS to what a step s (k,) with the change y of the gradient has shown."""
+    if state.H is None:
         return state
-    classes, columns = np.divmod(state.chosen, p)
-    s, y = ((new - old)[columns, classes].astype(np.float64) for new, old in ((state.W, W), (state.G, G)))
     Hs = state.H @ s
     bent, sy = float(s @ Hs), float(s @ y)
     if bent <= 0.0 or sy <= 1e-3 * bent:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pianobench.problems.kernels import second_order
+from pianobench.problems.kernels import kronecker, second_order
 from pianobench.problems.penalties import Array
 from pianobench.problems.rows import Field
 
@@ -34,7 +34,7 @@ class Line:
         # the quadratic penalty along the line is q0 + q1 t + q2 t^2
         penalty = problem.pen
         self._q0, self._q2 = penalty.quadratic(W), penalty.quadratic(D)
-        self._q1 = float(np.sum(penalty.l2 * W * D, dtype=np.float64))
+        self._q1 = float(np.sum(penalty.l2 * W * D, dtype=np.float64)) if np.any(penalty.l2) else 0.0
 
     def __call__(self, t: float) -> tuple[float, float]:
         """f and its derivative at t."""
@@ -98,6 +98,18 @@ class Curvature:
         (h,) = problem.home.reduce(second_order.hessian_diagonal, fields=(self._P,))
         problem.meter.charge(problem.prices.product() + problem.prices.rowwise(3.0))
         return problem.only_active((h + problem.pen.l2).astype(h.dtype))
+
+    def kronecker(self) -> tuple[Array, Array]:
+        """L (m, m) and G (p, p) in float64: the loss's Hessian is nearly their Kronecker product.
+
+        Exact at W = 0; in general what is left of ``sum_j a_j (diag p_j - p_j p_j') x (x_j x_j')`` if the first factor
+        of each term is replaced by their mean, as large as its trace. The traces are equal.
+        """
+        problem = self._problem
+        L, G = problem.home.reduce(kronecker.factors, fields=(self._P,))
+        problem.meter.charge(problem.prices.product(problem.p / problem.m) + problem.prices.rowwise(2.0 * problem.m))
+        size = float(np.trace(L))
+        return L / size if size > 0.0 else L, G
 
     def dense(self, most_bytes: int = 1 << 30) -> Array:
         """The whole Hessian (m p, m p), float64, class outer and feature inner.

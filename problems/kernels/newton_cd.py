@@ -49,6 +49,8 @@ class Model:
         Accuracy, as a share of the first pass's steps.
     most : int
         Passes.
+    damping : float
+        Share of ``sum a x^2``, added to the diagonal.
     """
 
     chosen: Weights
@@ -58,30 +60,59 @@ class Model:
     l2: Array
     eta: float
     most: int
+    damping: float = 0.0
 
 
 def minimised(part: Part, model: Model, repeats: int, XW: Array, XD: Array) -> tuple[Array, float]:
     """Weights (k,) of the minimum by margins, and the multiply-adds taken; XD gets the change of the margins XW."""
     check_fields(part, part.m, XW, XD)
-    n, m, w = part.n, part.m, model.w.copy()
-    starts, l2 = model.chosen.starts(m), model.l2.copy()
-    given = w, model.g, model.l1, l2, RIDGE
     if isinstance(part.design, Csr):
-        C = part.design.whole_columns()
-        PU, SA = np.zeros((m, n, 2)), np.zeros((n, 2))
-        SA[:, 1] = part.weights
-        _probabilities(XW, PU[:, :, 0])
-        work = newton_cd.on_sparse(
-            starts, model.chosen.columns, *given, C.indptr, C.indices, C.data, PU, SA, model.eta, model.most
-        )
-        XD[...] = PU[:, :, 1].T
-    else:
-        XT, place = columns_of(part, model.chosen.columns)
-        P, U = np.empty((m, n)), np.zeros((m, n))
-        _probabilities(XW, P)
-        work = newton_cd.on_dense(starts, place, *given, XT, P, U, part.weights, repeats, model.eta, model.most)
-        XD[...] = U.T
+        return _by_sparse_margins(part, part.design, model, XW, XD)
+    n, m, w = part.n, part.m, model.w.copy()
+    XT, place = columns_of(part, model.chosen.columns)
+    P, U = np.empty((m, n)), np.zeros((m, n))
+    _probabilities(XW, P)
+    given = w, model.g, model.l1, model.l2.copy(), RIDGE + model.damping
+    starts = model.chosen.starts(m)
+    work = newton_cd.on_dense(starts, place, *given, XT, P, U, part.weights, repeats, model.eta, model.most)
+    XD[...] = U.T
     return w, float(work)
+
+
+def _by_sparse_margins(part: Part, design: Csr, model: Model, XW: Array, XD: Array) -> tuple[Array, float]:
+    n, m, a, ridge = part.n, part.m, part.weights, RIDGE + model.damping
+    constant = model.chosen.columns == design.d
+    free, rest = np.flatnonzero(constant), np.flatnonzero(~constant)
+    inner = Weights(model.chosen.columns[rest], model.chosen.classes[rest])
+    own = model.chosen.classes[free]
+    columns, starts, X = inner.columns, inner.starts(m), design.whole_columns()
+    PU, SA = np.zeros((m, n, 2)), np.zeros((n, 2))
+    SA[:, 1] = a
+    _probabilities(XW, PU[:, :, 0])
+    C, R, b = np.zeros((rest.size, 0)), np.zeros((rest.size, 0)), np.zeros(0)
+    work = 0.0
+    if free.size:
+        P = np.ascontiguousarray(PU[:, :, 0].T)
+        C = np.zeros((rest.size, m))
+        newton_cd.crossed(starts, columns, X.indptr, X.indices, X.data, PU, P, a, C)
+        C = np.ascontiguousarray(C[:, own])
+        half = P[:, own] * np.sqrt(a)[:, None]
+        B = np.diag(a @ P[:, own]) - half.T @ half
+        B[np.diag_indices(own.size)] += ridge * a.sum()
+        B += B.trace() / max(own.size, 1) ** 2  # along equal shifts, in which nothing changes
+        back = np.linalg.solve(B, np.column_stack([C.T, model.g[free]]))
+        R, b = np.ascontiguousarray(-back[:, :-1].T), -back[:, -1]
+        work = float(n * own.size**2 + np.diff(X.indptr)[columns].sum() * m)
+    w, l2 = model.w[rest].copy(), model.l2[rest].copy()
+    given = w, model.g[rest], model.l1[rest], l2, ridge
+    work += newton_cd.on_sparse(
+        starts, columns, *given, X.indptr, X.indices, X.data, PU, SA, C, R, b, model.eta, model.most
+    )
+    XD[...] = PU[:, :, 1].T
+    XD[:, own] += b.astype(XD.dtype)
+    both = np.empty_like(model.w)
+    both[rest], both[free] = w, model.w[free] + b
+    return both, work
 
 
 def hessian(part: Part, chosen: Weights, rows: NDArray[np.intp] | None, XW: Array) -> tuple[Array]:

@@ -87,12 +87,14 @@ def crossed(
     m = starts.size - 1
     for i in range(m):
         for e in range(starts[i], starts[i + 1]):
+            line, total = C[e], 0.0
             for at in range(indptr[columns[e]], indptr[columns[e] + 1]):
                 j = indices[at]
-                share = weights[j] * data[at] * PU[i, j, 0]
-                C[e, i] += share
+                share, p = weights[j] * data[at] * PU[i, j, 0], P[j]
+                total += share
                 for f in range(m):
-                    C[e, f] -= share * P[j, f]
+                    line[f] -= share * p[f]
+            line[i] += total
 
 
 @compiled
