@@ -132,6 +132,10 @@ class Clicks:
         told = (f"{one.name}={getattr(self, one.name)!r}" for one in fields(Clicks))
         return f"generated {self.family} {','.join(told)} version {self.version}"
 
+    def remarks(self) -> str:
+        """Nothing is left out."""
+        return ""
+
     def blocks(self, rows: int = CHUNK, start: int = 0) -> Iterator[Log]:
         """The rows from `start` on in blocks of so many, the last one of what is left, in bounded memory."""
         pieces: list[Log] = []

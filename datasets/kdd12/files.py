@@ -210,6 +210,10 @@ class LogFile:
                 yield log if first >= start else log.rows(slice(start - first, None))
             first += len(log)
 
+    def remarks(self) -> str:
+        """What `skipped` has, in words."""
+        return f"{self._sieve.path.name}: {self.skipped}" if self.skipped.count else ""
+
     def identity(self) -> str:
         """SHA-256 of the file."""
         return f"file {self._digest}"

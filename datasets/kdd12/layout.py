@@ -80,6 +80,10 @@ class Source(Protocol):
         """What decides the rows, for the cache: a checksum of a file, parameters of a generator."""
         ...
 
+    def remarks(self) -> str:
+        """What the last reading left out, and why; empty where it was nothing."""
+        ...
+
 
 @dataclass(frozen=True)
 class Some:
@@ -109,6 +113,10 @@ class Some:
     def identity(self) -> str:
         """The source's, and which rows."""
         return f"{self.source.identity()} rows {self.start} to {self.stop}"
+
+    def remarks(self) -> str:
+        """The source's."""
+        return self.source.remarks()
 
 
 def joined(logs: Iterable[Log]) -> Log:

@@ -124,7 +124,8 @@ def load(family: str, text: str = "") -> Dataset:
         field="clicks",
         origin=one.origin,
         licence=one.licence,
-        preprocessing=f"click rates of identifiers, by depth and position, learned on the training rows; {rows}",
+        preprocessing=f"click rates of identifiers, by depth and position, learned on the training rows; {rows}"
+        + (f"; {made.remarks}" if made.remarks else ""),
         parts=tuple((name, len(part.y)) for name, part in parts.items()) if len(parts) > 1 else (),
     )
 

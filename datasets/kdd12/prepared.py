@@ -43,11 +43,14 @@ class Prepared:
         ``train`` and those that were encoded by its rates.
     key : str
         Hash of rows, recipe and the source of this package.
+    remarks : str
+        Lines of files that were left out, and why; empty where none was.
     """
 
     recipe: Recipe
     parts: Mapping[str, Encoded]
     key: str
+    remarks: str = ""
 
     @property
     def train(self) -> Encoded:
@@ -117,8 +120,10 @@ def prepare(
         sizes = {"train": _encode(train, "train", features, part, 0, progress)}
         for title, source in others.items():
             sizes[title] = _encode(source, title, features, part, None, progress)
+        told = dict.fromkeys(filter(None, (source.remarks() for source in (train, *others.values()))))
         sums = {path.name: digest(path) for path in sorted(part.iterdir())}
-        (part / _FACTS).write_text(json.dumps({"rows": sizes, "sums": sums}), "utf-8")
+        facts = {"rows": sizes, "sums": sums, "remarks": "; ".join(told)}
+        (part / _FACTS).write_text(json.dumps(facts), "utf-8")
         try:
             os.rename(part, place)
         except OSError:  # another process was faster
@@ -159,9 +164,8 @@ def _load(place: Path, recipe: Recipe, name: str) -> Prepared | None:
         facts = json.loads((place / _FACTS).read_text("utf-8"))
         if any(digest(place / file) != expected for file, expected in facts["sums"].items()):
             return None
-        return Prepared(
-            recipe, {title: _mapped(place, title, rows, recipe) for title, rows in facts["rows"].items()}, name
-        )
+        parts = {title: _mapped(place, title, rows, recipe) for title, rows in facts["rows"].items()}
+        return Prepared(recipe, parts, name, facts["remarks"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

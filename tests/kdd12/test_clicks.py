@@ -94,6 +94,8 @@ def test_clicks_follow_the_logits() -> None:
     causes = {kind: effects.effect(log[kind], clicks._salt(kind)) for kind in STRENGTHS}
     pairs = effects.pair(log["query"], log["ad"])
     causes |= {"all": np.ones(ROWS), "interaction": effects.effect(pairs, clicks._salt("interaction"))}
+    square = (log.clicks - log.views * p) ** 2 / (log.views * p * (1 - p))
+    assert square[log.views > 1].mean() == pytest.approx(1, abs=0.15), "views of a row are not on their own"
     without = 1 / (1 + np.exp(-np.full(ROWS, clicks._base)))
     still = Clicks(rows=ROWS, test=0)
     added = (clicks.logits(log) - clicks._base) - (still.logits(log) - still._base)

@@ -113,11 +113,13 @@ def test_the_official_file_is_used_unchanged_where_fetch_says_to_put_it() -> Non
     assert "kdd12_file:rows=2e6,model=2" in str(told.value)
     clicks = Clicks(rows=3000, test=0.5, rate=0.2)
     training, held_out, *_ = write(clicks, place)
-    training.write_bytes(training.read_bytes() + held_out.read_bytes())
+    training.write_bytes(training.read_bytes() + b"1\t2\t3\n" + held_out.read_bytes())
     outcome = fetch(OFFICIAL, watch=lambda *_: None)
     assert outcome.status == "found"
     assert any("kdd12_file" in note for note in outcome.notes)
     data = datasets.load("kdd12_file:rows=3000,test=0.5")
+    left_out = "training.txt: 4500 rows read, 1 lines left out: 1 x 3 columns where 12 are expected (first: line 3001)"
+    assert data.preprocessing.endswith(left_out)
     assert data.checksum == datasets.load("kdd12:rows=3000,test=0.5,rate=0.2").checksum
     with pytest.raises(ValueError, match="asks for 6000 rows, and 4500 are there: give a smaller rows="):
         datasets.load("kdd12_file:rows=4000,test=0.5")
