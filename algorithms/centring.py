@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pianobench.problems import Penalty
+from pianobench.problems import Penalty, Problem
 from pianobench.problems.penalties import Array
 
 
@@ -42,3 +42,11 @@ def centred(W: Array, pen: Penalty, active: NDArray[np.bool_] | None = None) -> 
         c = V.mean(axis=1, keepdims=True) + l1[quadratic] * (m - 2.0 * np.arange(m + 1)) / (l2[quadratic] * m)
         t[quadratic] = np.median(np.concatenate([V, c], axis=1), axis=1, keepdims=True)
     return np.where(movable[:, None], W - t.astype(W.dtype), W)
+
+
+def without_free_shift(problem: Problem, V: Array) -> Array:
+    """V (p, m) with rows that add up to 0 where no penalty acts: there F does not see a shift."""
+    free = np.broadcast_to(problem.pen.l2, (problem.p, 1)) == 0.0
+    if problem.active is not None:
+        free = free & problem.active.all(axis=1, keepdims=True)  # a row with a weight held at 0 cannot be shifted
+    return np.where(free, V - V.mean(axis=1, keepdims=True), V)

@@ -74,20 +74,8 @@ class Lbfgs:
         slope = dot(G, D)
         if slope == 0.0:
             raise Breakdown("the gradient is zero to rounding: no direction descends")
-        trial: tuple[Array, float, Array] = (W, f, G)
-
-        def phi(t: float) -> tuple[float, float]:
-            nonlocal trial
-            W_t = W + W.dtype.type(t) * D
-            f_t, G_t = problem.smooth(W_t)
-            trial = (W_t, f_t, G_t)
-            return f_t, dot(G_t, D)
-
-        noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
-        found = slope < 0.0 and strong_wolfe(
-            phi, f, slope, 1.0, sufficient=self.sufficient, curvature=self.curvature, noise=noise
-        )
-        if not found:  # a memory spoilt by rounding: begin again with the gradient, W unchanged
+        trial = line_searched(problem, W, f, D, slope, self.sufficient, self.curvature)
+        if trial is None:  # a memory spoilt by rounding: begin again with the gradient, W unchanged
             if not len(state.pairs_s):
                 raise Breakdown("no step along the gradient lowers F by more than its rounding error")
             none, gamma = state.pairs_s[:0], cauchy_length(problem, W, G)
@@ -101,17 +89,43 @@ class Lbfgs:
         )
 
 
+def line_searched(
+    problem: Smooth, W: Array, f: float, D: Array, slope: float, sufficient: float, curvature: float
+) -> tuple[Array, float, Array] | None:
+    """Point (p, m) on the line from W along D that meets the strong Wolfe conditions, with its value and gradient.
+
+    None where there is none: D does not descend, or F has no digits left to fall by. Length 1 is tried first.
+    """
+    trial: tuple[Array, float, Array] | None = None
+
+    def phi(t: float) -> tuple[float, float]:
+        nonlocal trial
+        W_t = W + W.dtype.type(t) * D
+        trial = (W_t, *problem.smooth(W_t))
+        return trial[1], dot(trial[2], D)
+
+    noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
+    if not slope < 0.0:
+        return None
+    found = strong_wolfe(phi, f, slope, 1.0, sufficient=sufficient, curvature=curvature, noise=noise)
+    return trial if found else None
+
+
+def usable(s: Array, y: Array) -> bool:
+    """Whether a pair keeps H positive definite. Where F falls to zero, ``|y|^2`` does before ``s.y``."""
+    yy = dot(y, y)
+    return yy > 0.0 and dot(s, y) > 1e-10 * np.sqrt(dot(s, s) * yy)
+
+
 def with_pair(
     pairs_s: Array, pairs_y: Array, gamma: float, s: Array, y: Array, most: int
 ) -> tuple[Array, Array, float]:
     """The pairs (k, p, m) with s, y (p, m) as the newest of at most `most`, and gamma of ``H0 = gamma I``."""
-    sy, yy = dot(s, y), dot(y, y)
-    # Skip the pair: H must stay positive definite. Where F falls to zero, |y|^2 does before s'y.
-    if not (yy > 0 and sy > 1e-10 * np.sqrt(dot(s, s) * yy)):
+    if not usable(s, y):
         return pairs_s, pairs_y, gamma
     first = max(0, len(pairs_s) + 1 - most)
     pairs_s, pairs_y = (np.concatenate([old, new[None]])[first:] for old, new in ((pairs_s, s), (pairs_y, y)))
-    return pairs_s, pairs_y, sy / yy  # (7.20)
+    return pairs_s, pairs_y, dot(s, y) / dot(y, y)  # (7.20)
 
 
 def two_loop(G: Array, pairs_s: Array, pairs_y: Array, gamma: float) -> Array:

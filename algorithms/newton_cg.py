@@ -13,11 +13,13 @@ conjugate gradients; what rounding adds is taken off, or W would drift where F d
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from pianobench.algorithms.centring import without_free_shift
 from pianobench.algorithms.contract import State
 from pianobench.algorithms.lbfgs import dot, norm
 from pianobench.algorithms.line_search import armijo
@@ -70,8 +72,10 @@ class NewtonCg:
         W, f, G = state.W, state.f, state.G
         # departs: the book has sqrt(|G|), which depends on the units of F
         eta = min(self.forcing, math.sqrt(norm(G) / (state.size or 1.0)))  # (2)
-        D, products = conjugate_gradients(problem.curvature(W), _unshifted(problem, G), eta, self.inner_steps)  # (1)
-        D = _unshifted(problem, D)
+        D, products = conjugate_gradients(
+            problem.curvature(W), without_free_shift(problem, G), eta, self.inner_steps
+        )  # (1)
+        D = without_free_shift(problem, D)
         line, slope = problem.line(W, D), dot(G, D)
         noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
         t = armijo(line, f, slope, 1.0, sufficient=self.sufficient, noise=noise) if slope < 0.0 else None
@@ -82,32 +86,36 @@ class NewtonCg:
         return replace(state, W=line.take(t), f=f, G=G, products=products)  # (3)
 
 
-def conjugate_gradients(H: Curvature, G: Array, eta: float, most: int) -> tuple[Array, int]:
-    """D (p, m) with ``|H D + G| <= eta |G|`` or after `most` products, and their number [NW06, algorithm 5.2]."""
+def conjugate_gradients(
+    H: Curvature, G: Array, eta: float, most: int, inverse: Callable[[Array], Array] | None = None
+) -> tuple[Array, int]:
+    """D (p, m) with ``|H D + G| <= eta |G|``, or after `most` products, and their number [NW06, algorithm 5.3].
+
+    Parameters
+    ----------
+    inverse : callable, optional
+        Multiplies by a positive definite matrix near the inverse of H; lengths are then those in its metric.
+    """
     size = G.dtype.type(norm(G))
     if size == 0.0:
         return np.zeros_like(G), 0
     D, R = np.zeros_like(G), G / size  # or products of gradients overflow where the steps do not
-    V, rr, steepest, eps = -R, dot(R, R), 0.0, float(np.finfo(G.dtype).eps)
+    Z = R if inverse is None else inverse(R)
+    V, rz, steepest, eps = -Z, dot(R, Z), 0.0, float(np.finfo(G.dtype).eps)
+    enough = eta * eta * rz
     for products in range(most):
-        if math.sqrt(rr) <= eta:
+        if rz <= enough:
             return size * D, products
         HV = H @ V
         bent, vv = dot(V, HV), dot(V, V)
         if not 8.0 * eps * steepest * vv < bent < math.inf:  # flat to rounding: what there is so far descends
             return size * D, products + 1
-        steepest = max(steepest, bent / vv)
-        alpha = rr / bent
+        if inverse is None:
+            steepest = max(steepest, bent / vv)
+        alpha = rz / bent
         D = D + G.dtype.type(alpha) * V
         R = R + G.dtype.type(alpha) * HV
-        rr, before = dot(R, R), rr
-        V = G.dtype.type(rr / before) * V - R
+        Z = R if inverse is None else inverse(R)
+        rz, before = dot(R, Z), rz
+        V = G.dtype.type(rz / before) * V - Z
     return size * D, most
-
-
-def _unshifted(problem: Problem, V: Array) -> Array:
-    """V (p, m) with rows that add up to 0 where no penalty acts."""
-    free = np.broadcast_to(problem.pen.l2, (problem.p, 1)) == 0.0
-    if problem.active is not None:
-        free = free & problem.active.all(axis=1, keepdims=True)  # a row with a weight held at 0 cannot be shifted
-    return np.where(free, V - V.mean(axis=1, keepdims=True), V)

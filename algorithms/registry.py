@@ -67,6 +67,13 @@ SOLVERS: dict[str, Entry] = {
         Entry("lc-centred", "LC, centred", "GY13", "lc:LcCentred"),
         Entry("lc-proximal", "LC, proximal", "GY13", "lc_proximal:LcProximal"),
         Entry("newton-cg", "Newton-CG", "NW06", "newton_cg:NewtonCg"),
+        Entry(
+            "newton-cg-preconditioned",
+            "Newton-CG, preconditioned",
+            "NW06",
+            "newton_cg_preconditioned:NewtonCgPreconditioned",
+        ),
+        Entry("lbfgs-preconditioned", "L-BFGS, preconditioned", "NW06", "lbfgs_preconditioned:LbfgsPreconditioned"),
         Entry("lbfgs", "L-BFGS", "NW06", "lbfgs:Lbfgs"),
         Entry("gd", "Gradient descent", "NW06", "gd:Gd"),
         Entry("fista", "FISTA with restart", "BT09", "fista:Fista"),

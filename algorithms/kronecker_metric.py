@@ -1,0 +1,57 @@
+"""A metric for smooth F that follows the Hessian: features and classes, each with one matrix.
+
+With L (m, m) and G (p, p) of `Curvature.kronecker`, the Hessian of F at W is nearly ``M = G x L + diag(l2) x I``. With
+the eigenvalues g of ``l2^-1/2 G l2^-1/2`` and e of L, its inverse takes two products with each matrix of eigenvectors:
+
+(1) M^-1 R = V [ (V'R U) / (1 + g e') ] U',   V = l2^-1/2 times the first's eigenvectors, U the second's
+
+At W = 0 that is the Hessian itself. Rows that no penalty touches get a strength too small to matter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from pianobench.problems import Problem
+from pianobench.problems.cost import Cost
+from pianobench.problems.penalties import Array
+
+FAINT = 1e-8  # strength given to a row that no penalty touches, as a share of its curvature
+EIGEN_FLOPS = 9.0  # of all eigenvectors of a (k, k) matrix, over k^3
+RATE = 4.0  # times as fast as in passes over the rows flops are done in products and eigenvectors
+
+
+class Metric(NamedTuple):
+    """What (1) takes, in float64."""
+
+    V: Array  # (p, p)
+    U: Array  # (m, m)
+    D: Array  # (p, m) 1 / (1 + g e')
+
+
+def kronecker_metric(problem: Problem, W: Array) -> Metric:
+    """The metric at W (p, m)."""
+    L, G = problem.curvature(W).kronecker()
+    faint = FAINT * np.diag(G)[:, None] / problem.m
+    l2 = np.maximum(np.broadcast_to(problem.pen.l2, (problem.p, 1)), np.where(faint > 0.0, faint, 1.0))
+    root = 1.0 / np.sqrt(l2)
+    g, V = scipy.linalg.eigh(root * G * root.T, driver="evd", check_finite=False)
+    e, U = scipy.linalg.eigh(L, driver="evd", check_finite=False)
+    problem.meter.charge(Cost(flops=EIGEN_FLOPS * (problem.p**3 + problem.m**3), depth=1.0))
+    return Metric(root * V, U, 1.0 / (1.0 + np.maximum(g, 0.0)[:, None] * np.maximum(e, 0.0)[None, :]))
+
+
+def steps_worth(problem: Problem) -> int:
+    """Gradients that take about as long as a metric."""
+    p, m, prices = problem.p, problem.m, problem.prices
+    flops = prices.product(p / m).flops + EIGEN_FLOPS * (p**3 + m**3)
+    return int(np.ceil(flops / RATE / prices.smooth.flops))
+
+
+def solved(metric: Metric, R: Array) -> Array:
+    """(1) for R (p, m), in R's type."""
+    V, U, D = metric
+    return np.asarray(V @ ((V.T @ R @ U) * D) @ U.T, R.dtype)
