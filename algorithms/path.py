@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pianobench.algorithms.contract import Solver
 from pianobench.algorithms.loop import Result, solve
@@ -153,6 +154,11 @@ class _From:
         return self.state
 
 
+def strong(G: Array, l1: Array, ratio: float) -> NDArray[np.bool_]:
+    """Where the sequential strong rule keeps a weight (p, m) at 0 with the slope G; l1 was `ratio` times as large."""
+    return np.asarray(np.abs(G) >= l1 * (2.0 - ratio))
+
+
 def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tuple[Result, Any]:
     """Solve for the next strength from the last problem, state and strength; the state is one of the whole problem."""
     before, state, strength = last
@@ -163,7 +169,7 @@ def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tu
         G = state.G
     else:
         G = here.smooth(W)[1]
-    rows = ((np.abs(G) >= l1 * (2.0 - strength / value)) | (W != 0) | (l1 == 0)).any(axis=1)
+    rows = (strong(G, l1, strength / value) | (W != 0) | (l1 == 0)).any(axis=1)
     steps, inner = 0, tol
     for _ in range(ROUNDS if here.active is None else 0):
         if rows.mean() > WORTHWHILE:

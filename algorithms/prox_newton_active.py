@@ -109,7 +109,7 @@ class ProxNewtonActive:
                 line = Line(problem, W, target - W, state.XW, XD)
                 R, F = model.l1_of(model.w), state.f + model.l1_of(model.w)
                 noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(F)
-                promised = float(model.g @ (w - model.w)) + model.l1_of(w) - R
+                promised = float(model.g @ (w - model.w)) + model.rise(w)
             else:
                 t *= 0.5
             if promised >= 0.0:
@@ -122,7 +122,7 @@ class ProxNewtonActive:
                 mu = max(DAMPED * mu, LEAST)
                 continue
             f, G_t = line.smooth(t)
-            change = 0.5 * float((model.g + model.of(G_t)) @ (w_t - model.w)) + R_t - R
+            change = 0.5 * float((model.g + model.of(G_t)) @ (w_t - model.w)) + model.rise(w_t)
             if not falls_enough(F, f + R_t, share * t * promised, change, noise):  # (3)
                 mu = max(DAMPED * mu, LEAST)
                 continue

@@ -77,6 +77,10 @@ class Quadratic:
         """``l1 |w|`` of the chosen elements."""
         return float(self.l1 @ np.abs(w))
 
+    def rise(self, w: Array) -> float:
+        """``l1 |w|`` less what it is at W, without the rounding of either."""
+        return float(self.l1 @ (np.abs(w) - np.abs(self.w)))
+
     def hessian(self, rows: NDArray[np.intp] | None = None) -> Array:
         """H (k, k), of all rows or of those numbered in `rows`, scaled up."""
         problem, k = self._problem, self.model.w.size

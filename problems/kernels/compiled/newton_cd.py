@@ -16,6 +16,7 @@ from pianobench.problems.kernels.compiled.coordinate import LANES, gather
 from pianobench.problems.kernels.compiled.jit import compiled
 
 NEARLY = 0.25  # share of the outer accuracy to which the weights that move are brought before all are visited again
+ALONE = 30  # passes over them at most until then
 
 
 @compiled
@@ -49,7 +50,7 @@ def on_matrix(H: Any, g: Any, w: Any, l1: Any, eta: float, most: int) -> float:
     It visits the weights that move until a pass over them brings little, then all; it ends when a pass over all brings
     less than eta^2 of what the first one did, or after `most` passes.
     """
-    k, work, first = w.size, 0.0, -1.0
+    k, work, first, alone = w.size, 0.0, -1.0, 0
     moving, everything = np.zeros(k, np.bool_), True
     for _ in range(most):
         size = 0.0
@@ -73,9 +74,10 @@ def on_matrix(H: Any, g: Any, w: Any, l1: Any, eta: float, most: int) -> float:
                 first = size
             if size <= eta * eta * first and (first > size or size == 0.0):
                 break
-            everything = False
+            everything, alone = False, 0
         else:
-            everything = size <= NEARLY * eta * eta * first
+            alone += 1
+            everything = size <= NEARLY * eta * eta * first or alone == ALONE
     return work
 
 
@@ -128,7 +130,7 @@ def on_sparse(
     """
     m, k = starts.size - 1, w.size
     origin, h, moving = w.copy(), np.empty(k), np.zeros(k, np.bool_)
-    work, first, everything = 0.0, -1.0, True
+    work, first, everything, alone = 0.0, -1.0, True, 0
     for i in range(m):
         pu = PU[i]
         for e in range(starts[i], starts[i + 1]):
@@ -175,9 +177,10 @@ def on_sparse(
                 first = size
             if size <= eta * eta * first and (first > size or size == 0.0):
                 break
-            everything = False
+            everything, alone = False, 0
         else:
-            everything = size <= NEARLY * eta * eta * first
+            alone += 1
+            everything = size <= NEARLY * eta * eta * first or alone == ALONE
     return work
 
 
@@ -194,7 +197,7 @@ def on_dense(
     m, k, n = starts.size - 1, w.size, weights.size
     origin, h, moving = w.copy(), np.empty(k), np.zeros(k, np.bool_)
     s, r, q, change, lanes, before = np.zeros(n), np.empty(n), np.empty(n), np.empty(n), np.empty(LANES), np.empty(k)
-    work, first, everything = 0.0, -1.0, True
+    work, first, everything, alone = 0.0, -1.0, True, 0
     for i in range(m):
         for j in range(n):
             q[j] = weights[j] * (P[i, j] * (1.0 - P[i, j]))
@@ -246,9 +249,10 @@ def on_dense(
                 first = size
             if size <= eta * eta * first and (first > size or size == 0.0):
                 break
-            everything = False
+            everything, alone = False, 0
         else:
-            everything = size <= NEARLY * eta * eta * first
+            alone += 1
+            everything = size <= NEARLY * eta * eta * first or alone == ALONE
     return work
 
 

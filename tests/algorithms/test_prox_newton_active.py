@@ -1,0 +1,127 @@
+"""Proximal Newton on a working set: its models against the Hessian they stand for, and what is hard for it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import draw
+
+from pianobench.algorithms import iterate, make_solver, solve
+from pianobench.problems import L1, ElasticNet, Problem
+from pianobench.problems.penalties import Array, soft
+from pianobench.problems.quadratic import Quadratic
+
+
+def model_of(layout: str, intercept: bool, conditioning: str = "none") -> tuple[Problem, Array, Array]:
+    """An elastic net over weighted rows, a point where some weights are 0, and its gradient."""
+    X, y, a = draw(n=90, d=6, m=4, seed=2)
+    problem = Problem(
+        sp.csr_array(X) if layout == "csr" else X, y, penalty=ElasticNet(1.0, 0.3), sample_weight=a,
+        fit_intercept=intercept, conditioning=conditioning,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    W = rng.normal(size=(problem.p, problem.m)) * (rng.random((problem.p, problem.m)) < 0.5)
+    return problem, W, problem.smooth(W)[1]
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize(
+    ("layout", "conditioning"), [("dense", "none"), ("dense", "scale"), ("csr", "none")], ids=["dense", "scaled", "csr"]
+)
+def test_both_forms_of_the_model_find_the_minimum_under_the_whole_hessian(
+    layout: str, conditioning: str, intercept: bool
+) -> None:
+    problem, W, G = model_of(layout, intercept, conditioning)
+    chosen = np.flatnonzero(np.random.default_rng(1).random(W.size) < 0.8)
+    if intercept:
+        chosen = np.union1d(chosen, np.arange(problem.m) * problem.p + problem.d)
+    l1 = np.broadcast_to(np.asarray(problem.pen.l1), (problem.p, 1))
+    model = Quadratic(problem, W, G, problem.scores(W), chosen, l1, 1e-9, 3000)
+    H = problem.curvature(W).dense()[np.ix_(chosen, chosen)]
+    forms = {"margins": model.by_margins()}
+    if layout == "dense":
+        np.testing.assert_allclose(model.hessian(), H, rtol=1e-7, atol=1e-9 * H.max())
+        np.testing.assert_array_equal(model.hessian(np.arange(problem.n)).shape, H.shape)
+        forms["matrix"] = model.by_matrix(H)
+    for name, (w, XD) in forms.items():
+        slope = model.g + H @ (w - model.w)
+        h = H.diagonal()
+        missed = soft(w - slope / h, model.l1 / h) - w
+        np.testing.assert_allclose(missed, 0.0, atol=2e-6, err_msg=name)
+        D = model.at(w) - W
+        np.testing.assert_allclose(XD.export()[0], problem.scores(D).export()[0], atol=1e-10, err_msg=name)
+
+
+def test_a_hessian_of_some_rows_is_scaled_to_the_weight_of_all() -> None:
+    problem, W, G = model_of("dense", True)
+    l1 = np.ones((problem.p, 1))
+    model = Quadratic(problem, W, G, problem.scores(W), np.arange(W.size), l1, 0.1, 10)
+    half = model.hessian(np.arange(0, problem.n, 2))
+    assert 0.5 < half.trace() / model.hessian().trace() < 2.0
+    assert np.linalg.eigvalsh(half).min() > 0.0
+
+
+def test_damping_shortens_the_step() -> None:
+    for layout in ("dense", "csr"):
+        problem, W, G = model_of(layout, True)
+        given = problem, W, G, problem.scores(W), np.arange(W.size), np.ones((problem.p, 1)), 1e-6, 1000
+        free, damped = (Quadratic(*given, mu) for mu in (0.0, 10.0))
+        long, short = (np.linalg.norm(model.by_margins()[0] - model.w) for model in (free, damped))
+        assert short < 0.5 * long
+
+
+def hard(name: str) -> Problem:
+    X, y, _ = draw(n=80, d=5, m=3)
+    if name == "two classes":
+        return Problem(X, y > 0, penalty=L1(0.5))
+    if name == "dead columns":
+        return Problem(np.column_stack([X, np.zeros(80), np.full(80, 3.0)]), y, penalty=L1(0.5))
+    if name == "separable":
+        return Problem(X, X[:, 0] > 0, penalty=ElasticNet(1e-3, 1e-3))
+    if name == "scales":
+        return Problem(X * np.logspace(-2, 2, 5), y, penalty=L1(0.5), conditioning="centre+scale")
+    if name == "sampled rows":
+        X, y, _ = draw(n=4000, d=8, m=5, seed=3)
+        return Problem(X, y, penalty=L1(4.0))
+    mask = np.random.default_rng(5).random((problem_size := Problem(X, y).p, 3)) < 0.7
+    assert mask.shape == (problem_size, 3)
+    return Problem(X, y, penalty=L1(0.5)).restrict(mask)
+
+
+@pytest.mark.parametrize("name", ["two classes", "dead columns", "separable", "scales", "sampled rows", "restricted"])
+def test_reaches_the_gap_where_it_is_hard(name: str) -> None:
+    problem = hard(name)
+    result = solve(make_solver("prox-newton-active"), problem, tol=1e-8, max_steps=100)
+    assert result.status == "converged", result.reason
+    if problem.active is not None:
+        assert not result.W[~problem.active].any()
+
+
+def many_classes(layout: str) -> Problem:
+    """Rows of few words, each class with words of its own: at 0 all are as likely, and Newton's step too long."""
+    rng = np.random.default_rng(4)
+    y = np.repeat(np.arange(30), 12)
+    X = (rng.random((360, 120)) < 0.03).astype(float)
+    X[np.arange(360), 4 * y + rng.integers(0, 4, 360)] = 1.0
+    problem = Problem(sp.csr_array(X) if layout == "csr" else X, y)
+    return problem.with_penalty(L1(0.05 * problem.lambda_max))
+
+
+@pytest.mark.parametrize("layout", ["dense", "csr"])
+def test_many_classes_take_few_steps_from_zero(layout: str) -> None:
+    result = solve(make_solver("prox-newton-active"), many_classes(layout), max_steps=40)
+    assert result.status == "converged", result.reason
+    assert result.steps <= 30
+
+
+def test_a_kept_matrix_serves_several_steps_and_stays_definite() -> None:
+    X, y, _ = draw(n=400, d=10, m=4, seed=6)
+    states = []
+    for state, _ in zip(
+        iterate(make_solver("prox-newton-active"), Problem(X, y, penalty=L1(1.0))), range(12), strict=False
+    ):
+        states.append(state)
+        if state.H is not None:
+            assert np.linalg.eigvalsh(state.H).min() > 0.0
+    assert 0 < states[-1].draws < len(states) - 3
