@@ -159,7 +159,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
         sample_weight: ArrayLike | None = None,
         least: float | None = None,
     ) -> Path:
-        """Fits at many strengths, from the strongest, each started from the one before.
+        """Fits at many strengths, each started from the one before: from the strongest down, under l0 up.
 
         Parameters
         ----------

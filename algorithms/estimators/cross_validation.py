@@ -28,8 +28,8 @@ FLOOR = float(np.log(np.finfo(np.float64).eps))  # of a held-out log probability
 class MultinomialLogisticRegressionCV(SoftmaxClassifier):
     """Multinomial logistic regression whose strength is chosen by cross-validation.
 
-    Each fold walks the path from the strongest penalty down, each fit started from the one before; the last model is
-    fitted to all rows along the same path.
+    Each fold walks the path from the strongest penalty down (l0: from the weakest up), each fit started from the one
+    before; the last model is fitted to all rows along the same path.
 
     Parameters
     ----------
@@ -136,7 +136,8 @@ feature_names_in_
             self.lams_, self.scores_ = lams, scores
             self.chosen_ = chosen(self.mean_score_, self.standard_error_, self.rule)
             self.unconverged_ = unconverged
-            fitted = along(own, data, lams[: self.chosen_ + 1])[-1]
+            wanted = slice(self.chosen_, None) if self.penalty == "l0" else slice(self.chosen_ + 1)  # what leads there
+            fitted = along(own, data, lams[wanted])[0 if self.penalty == "l0" else -1]
         fitted.warn()
         self.lam_ = float(lams[self.chosen_])
         return self._keep(fitted, data.classes)

@@ -170,6 +170,8 @@ def _fitted(data: Training, problem: Problem, result: Result, tol: float) -> Fit
         gap = _gap(F, lower)
         if gap <= tol:
             status, reason = "converged", f"relative gap {gap:.2g} <= {tol:g}, certified (dual, without the penalty)"
+    if F == 0.0 and problem.pen.kind == "none":  # which no finite weights give but for rounding
+        status, reason = "no-minimiser", "the classes are separable, so F falls for ever as W grows; it has come to 0"
     m = data.classes.size
     whole, intercept = np.zeros((m, problem.d), problem.dtype), np.zeros(m)
     whole[data.present], intercept[data.present] = rounded, b

@@ -87,9 +87,13 @@ def walk(estimator: Any, data: Training, lams: ArrayLike | int, least: float | N
 
 
 def along(estimator: Any, data: Training, strengths: Array) -> list[Fitted]:
-    """One fit a strength, each started from the one before; `max_seconds` is for each."""
+    """One fit a strength, each started from the one before; `max_seconds` is for each.
+
+    Under l0 the weakest comes first: weights leave as the strength grows, where from few weights none would enter.
+    """
     rng, fits = parameters.generator(estimator.random_state), list[Fitted]()
-    for lam in strengths:
+    upwards = estimator.penalty == "l0"
+    for lam in strengths[::-1] if upwards else strengths:
         penalty = parameters.make_penalty(estimator.penalty, float(lam), estimator.l1_ratio)
         start = (fits[-1].coef, fits[-1].intercept) if fits else None
         fits.append(
@@ -103,7 +107,7 @@ def along(estimator: Any, data: Training, strengths: Array) -> list[Fitted]:
                 start=start,
             )
         )
-    return fits
+    return fits[::-1] if upwards else fits
 
 
 def grid(data: Training, kind: str | None, l1_ratio: float, lams: ArrayLike | int, least: float | None) -> Array:

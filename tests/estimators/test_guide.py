@@ -24,7 +24,9 @@ def test_from_a_raw_file_to_a_saved_model(
     assert 0 < used < 0.8 * size  # sparse
     assert "converged - relative gap" in told
     fitted, calibrated = map(float, re.findall(r"log loss ([\d.]+)", told))
-    assert calibrated < fitted < 1.0  # and calibrated
+    assert max(fitted, calibrated) < 0.8  # 1.13 without any weight
+    factor = float(re.findall(r"weights times ([\d.]+)", told)[0])
+    assert 1.0 < factor < 1.3  # and calibrated: it was a little timid
     assert (tmp_path / "jobs.npz").is_file()
 
 

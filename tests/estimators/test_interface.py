@@ -242,6 +242,22 @@ def test_pipeline_search_and_calibration() -> None:
         assert two.score(X[:100], Y[:100]) == 1.0
 
 
+def test_calibration_is_one_factor() -> None:
+    """Rows drawn from a model whose weights are three times larger want the factor 3."""
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20_000, 3))
+    model = Model("l1").fit(A[:500], (A[:500] + rng.gumbel(size=(500, 3))).argmax(axis=1))
+    model.coef_[0, 1] = 0.0
+    Z = 3.0 * (A @ model.coef_.T + model.intercept_)
+    y = (Z + rng.gumbel(size=Z.shape)).argmax(axis=1)
+    calibrated = model.calibrate(A, y)
+    np.testing.assert_allclose(calibrated.coef_, 3.0 * model.coef_, rtol=0.03)
+    np.testing.assert_allclose(calibrated.intercept_, 3.0 * model.intercept_, rtol=0.03)
+    np.testing.assert_array_equal(calibrated.predict(A), model.predict(A))
+    assert (calibrated.status_, calibrated.coef_[0, 1], model.status_) == ("calibrated", 0.0, "converged")
+    assert np.isnan(calibrated.gap_)
+
+
 def test_metadata_routing() -> None:
     a = np.where(Y == 0, 0.0, 1.0)
     with sklearn.config_context(enable_metadata_routing=True):

@@ -35,10 +35,9 @@ def test_a_path_is_its_fits(penalty: str) -> None:
 
 
 def test_a_path_of_l0() -> None:
-    path = MultinomialLogisticRegression("l0", tol=1e-3, solver="piano-accelerated").path(X, Y, 3, least=0.02)
+    path = MultinomialLogisticRegression("l0", tol=1e-3, solver="piano-accelerated").path(X, Y, [30.0, 1.0])
     assert set(path.status) == {"stationary"}
-    assert path.nnz[0] == 0
-    assert path.nnz[-1] > 0
+    assert 0 < path.nnz[0] <= path.nnz[-1]  # the stronger, the fewer; from 0 none would enter at the stronger
 
 
 @pytest.mark.parametrize("size", [1e-3, 1e3])
