@@ -45,7 +45,7 @@ def test_blocks_of_any_size_and_fewer_rows_are_the_same_rows(
     blocks = list(made.blocks(block, start))
     assert [len(log) for log in blocks[:-1]] == [block] * (len(blocks) - 1)
     np.testing.assert_array_equal(joined(blocks).values, plain[1].values[:, start:rows])
-    some = joined(Some(made, start, rows).blocks())
+    some = joined(Some(plain[0], start, rows).blocks())
     np.testing.assert_array_equal(some.values, plain[1].values[:, start:rows])
 
 
