@@ -89,7 +89,9 @@ def _by_sparse_margins(part: Part, design: Csr, model: Model, XW: Array, XD: Arr
     PU, SA = np.zeros((m, n, 2)), np.zeros((n, 2))
     SA[:, 1] = a
     _probabilities(XW, PU[:, :, 0])
-    C, R, b = np.zeros((rest.size, 0)), np.zeros((rest.size, 0)), np.zeros(0)
+    C: Array = np.zeros((rest.size, 0))
+    R: Array = C
+    b: Array = np.zeros(0)
     work = 0.0
     if free.size:
         P = np.ascontiguousarray(PU[:, :, 0].T)
@@ -97,7 +99,7 @@ def _by_sparse_margins(part: Part, design: Csr, model: Model, XW: Array, XD: Arr
         newton_cd.crossed(starts, columns, X.indptr, X.indices, X.data, PU, P, a, C)
         C = np.ascontiguousarray(C[:, own])
         half = P[:, own] * np.sqrt(a)[:, None]
-        B = np.diag(a @ P[:, own]) - half.T @ half
+        B: Array = np.diag(a @ P[:, own]) - half.T @ half
         B[np.diag_indices(own.size)] += ridge * a.sum()
         B += B.trace() / max(own.size, 1) ** 2  # along equal shifts, in which nothing changes
         back = np.linalg.solve(B, np.column_stack([C.T, model.g[free]]))
