@@ -126,6 +126,8 @@ def _corrected(problem: Problem, W: Array, frame: _Frame) -> tuple[float | None,
         if (np.abs(R) <= 1e-15 * terms).all():
             break
     left = float(np.linalg.norm(T.T @ R))
+    if square < float(np.finfo(np.float64).tiny):  # underflown: nothing is left to judge R by
+        return None, T @ newton
     if left > ROUNDING * math.sqrt(square) or frame.misses(R, terms):
         return None, T @ newton
     (H,) = problem.home.reduce(dual.entropy_of, fields=(Q,))

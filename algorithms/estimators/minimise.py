@@ -18,6 +18,7 @@ from pianobench.algorithms.estimators.training import Training
 from pianobench.algorithms.loop import Checkpoint, Result, solve
 from pianobench.algorithms.registry import make_solver
 from pianobench.problems import Penalty, Problem, certificate
+from pianobench.problems.engines.memory import MemoryRows
 from pianobench.problems.kernels.compiled import threads
 from pianobench.problems.penalties import Array
 
@@ -133,11 +134,47 @@ def minimise(
     result = solve(chosen, problem, W0=W0, rng=rng, tol=rough, max_seconds=max_seconds, few=True)
     if rough > tol and result.status not in ("timeout", "stationary", "diverged"):
         left = None if max_seconds is None else max(max_seconds - result.seconds, 1e-3)
-        fine = solve(chosen, problem, W0=result.W.astype(np.float64), rng=rng, tol=tol, max_seconds=left, few=True)
+        fine = solve(
+            chosen, _wide(problem), W0=_balanced(problem, result.W), rng=rng, tol=tol, max_seconds=left, few=True
+        )
         fine.checkpoints = result.checkpoints + fine.checkpoints
         fine.steps += result.steps
         result = fine
     return _fitted(data, problem, result, tol)
+
+
+def _balanced(problem: Problem, W: Array) -> Array:
+    """W (p, m) in float64, each row shifted to cost least: the loss does not see it, and rounding had left it open."""
+    W = W.astype(np.float64)
+    if problem.pen.kind not in ("l1", "elasticnet"):
+        return W
+    rows = W[: problem.d]
+    tried = [
+        rows - c for c in (np.zeros_like(rows[:, :1]), np.median(rows, 1, keepdims=True), rows.mean(1, keepdims=True))
+    ]
+    l1, l2 = (np.asarray(s)[: problem.d] for s in (problem.pen.l1, problem.pen.l2))
+    cost = np.stack([(l1 * np.abs(V) + 0.5 * l2 * V * V).sum(axis=1) for V in tried])
+    return np.vstack([np.choose(cost.argmin(axis=0)[:, None], tried), W[problem.d :]])
+
+
+@dataclass(frozen=True)
+class WideRows(MemoryRows):
+    """Rows in float32 on which all is computed in float64."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64)
+
+    def each(self, change: Any, *parameters: Any) -> WideRows:
+        return WideRows(tuple(change(part, *parameters) for part in self.parts))
+
+
+def _wide(problem: Problem) -> Problem:
+    """The problem with weights and fields in float64; X is not copied."""
+    wide = problem.off_the_clock()
+    assert isinstance(problem.home, MemoryRows)
+    wide.home = WideRows(problem.home.parts)
+    return wide
 
 
 def _start(problem: Problem, data: Training, coef: Array, intercept: Array) -> Array | None:
