@@ -33,7 +33,7 @@ TRIALS, DAMPINGS = 40, 8  # of a step; the first ones with ever more damping, th
 DAMPED, LEAST, GOOD = 4.0, 1.0 / 256.0, 0.1  # growth and least value of it; share of the promise that needs no more
 SETTLED = 0.5  # of l1, by which the KKT conditions of a stage may be missed at its end
 SLOW = 0.3  # share of the last promised decrease above which a kept matrix is made anew
-PASSES = 30  # passes over S that a model is expected to take: how its two forms are compared
+PASSES = 100  # passes over S that a model is expected to take: how its two forms are compared
 LOOSE = 8.0  # operations of a matrix product in the time of one of coordinate descent
 
 

@@ -91,7 +91,7 @@ def test_what_is_left_out_costs_nothing() -> None:
     assert work == pytest.approx(problem.gradient_equivalents(problem.meter.total))
     last = problem.with_penalty(points[-1].penalty)
     solve(make_solver("prox-newton-active"), last)
-    assert work < 5.0 * last.gradient_equivalents(last.meter.total)
+    assert work < 4.0 * last.gradient_equivalents(last.meter.total)  # 4.3 with all features at every point
 
 
 @pytest.mark.parametrize(

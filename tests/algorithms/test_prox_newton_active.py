@@ -57,9 +57,9 @@ def test_a_hessian_of_some_rows_is_scaled_to_the_weight_of_all() -> None:
     problem, W, G = model_of("dense", True)
     l1 = np.ones((problem.p, 1))
     model = Quadratic(problem, W, G, problem.scores(W), np.arange(W.size), l1, 0.1, 10)
-    half = model.hessian(np.arange(0, problem.n, 2))
-    assert 0.5 < half.trace() / model.hessian().trace() < 2.0
-    assert np.linalg.eigvalsh(half).min() > 0.0
+    some = model.hessian(np.arange(0, problem.n, 3))
+    assert 0.7 < some.trace() / model.hessian().trace() < 1.4
+    assert np.linalg.eigvalsh(some).min() > 0.0
 
 
 def test_damping_shortens_the_step() -> None:
