@@ -83,8 +83,10 @@ class ProxNewtonActive:
     step_is: ClassVar[str] = "one quadratic model in a working set, with its line search"
 
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
-        k = min(p * m, 8 * n)  # about what a matrix is made for
-        columns = 8 * n * p if nnz == n * p else 0
+        k = min(p * m, 8 * n)  # weights of a set, about the most there are
+        if nnz < n * p - n:  # by margins: P, X D and what the intercept does for each weight
+            return (8 * n * m + 3 * k * m) * 8 + 8 * p * m * itemsize
+        columns = 8 * n * p
         return 6 * n * m * 8 + 8 * p * m * itemsize + columns + min(8 * k * k, 4 * columns + (1 << 20))
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> ProxNewtonActiveState:
