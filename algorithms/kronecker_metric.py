@@ -13,10 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import eigh
 
 from pianobench.problems import Problem
 from pianobench.problems.cost import Cost
+from pianobench.problems.kernels.compiled.threads import one_blas_thread
 from pianobench.problems.penalties import Array
 
 FAINT = 1e-8  # strength given to a row that no penalty touches, as a share of its curvature
@@ -38,8 +39,9 @@ def kronecker_metric(problem: Problem, W: Array) -> Metric:
     faint = FAINT * np.diag(G)[:, None] / problem.m
     l2 = np.maximum(np.broadcast_to(problem.pen.l2, (problem.p, 1)), np.where(faint > 0.0, faint, 1.0))
     root = 1.0 / np.sqrt(l2)
-    g, V = scipy.linalg.eigh(root * G * root.T, driver="evd", check_finite=False)
-    e, U = scipy.linalg.eigh(L, driver="evd", check_finite=False)
+    with one_blas_thread():  # the same bits on any machine, and no BLAS threads that spin on
+        g, V = eigh(root * G * root.T, driver="evd", check_finite=False)
+        e, U = eigh(L, driver="evd", check_finite=False)
     problem.meter.charge(Cost(flops=EIGEN_FLOPS * (problem.p**3 + problem.m**3), depth=1.0))
     return Metric(root * V, U, 1.0 / (1.0 + np.maximum(g, 0.0)[:, None] * np.maximum(e, 0.0)[None, :]))
 
@@ -54,4 +56,5 @@ def steps_worth(problem: Problem) -> int:
 def solved(metric: Metric, R: Array) -> Array:
     """(1) for R (p, m), in R's type."""
     V, U, D = metric
-    return np.asarray(V @ ((V.T @ R @ U) * D) @ U.T, R.dtype)
+    with one_blas_thread():
+        return np.asarray(V @ ((V.T @ R @ U) * D) @ U.T, R.dtype)

@@ -24,7 +24,7 @@ from pianobench.problems import Problem
 from pianobench.problems.kernels.compiled.quasi_newton import first_loop, second_loop
 from pianobench.problems.penalties import Array
 
-FEWEST = 5  # steps between two metrics
+FEWEST = 10  # steps between two metrics
 
 
 @dataclass(kw_only=True)

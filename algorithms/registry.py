@@ -74,6 +74,8 @@ SOLVERS: dict[str, Entry] = {
             "newton_cg_preconditioned:NewtonCgPreconditioned",
         ),
         Entry("lbfgs-preconditioned", "L-BFGS, preconditioned", "NW06", "lbfgs_preconditioned:LbfgsPreconditioned"),
+        Entry("lbfgs-row-space", "L-BFGS in the row space", "NW06", "lbfgs_row_space:LbfgsRowSpace"),
+        Entry("auto", "Automatic choice", "NW06", "auto:Auto"),
         Entry("lbfgs", "L-BFGS", "NW06", "lbfgs:Lbfgs"),
         Entry("gd", "Gradient descent", "NW06", "gd:Gd"),
         Entry("fista", "FISTA with restart", "BT09", "fista:Fista"),

@@ -11,8 +11,8 @@ from typing import Any
 
 _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#D55E00", ("piano", "piano-centred", "piano-accelerated", "piano-working-set")),
-    ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs", "online-lbfgs")),
-    ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton", "prox-newton-active")),
+    ("#0072B2", ("lbfgs", "lbfgs-preconditioned", "owl-qn", "sa-lbfgs", "online-lbfgs", "lbfgs-row-space")),
+    ("#009E73", ("bohning", "irls", "newton-cg", "prox-newton", "prox-newton-active", "newton-cg-preconditioned")),
     ("#CC79A7", ("lc", "lc-centred", "lc-proximal")),
     ("#8C564B", ("admm-mlr", "admm-l1")),
     ("#E69F00", ("flexa", "inexact-gj", "gj-flexa")),

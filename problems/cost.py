@@ -48,6 +48,11 @@ class Meter:
         """Add one call's cost."""
         self.total = self.total + cost
 
+    def taken(self) -> Cost:
+        """The sum, which then begins anew: to be charged to another."""
+        total, self.total = self.total, Cost()
+        return total
+
 
 @dataclass(frozen=True)
 class Prices:

@@ -95,7 +95,7 @@ class Derived(SampleSpace):
 
     def _like(self, home: Rows) -> Self:
         other = copy.copy(self)
-        for name in ("class_sums", "reach", "signed", "prices", "lambda_max"):
+        for name in ("class_sums", "reach", "signed", "prices", "lambda_max", "row_space"):
             other.__dict__.pop(name, None)
         other.home, other.meter = home, Meter()
         return other

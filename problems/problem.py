@@ -19,12 +19,14 @@ from pianobench.problems.conditioning import condition
 from pianobench.problems.cost import EXP_FLOPS, Cost, Meter
 from pianobench.problems.data import rows_in_memory
 from pianobench.problems.derived import Derived
+from pianobench.problems.engines.memory import MemoryRows
 from pianobench.problems.kernels import fields as on_fields
 from pianobench.problems.kernels import softmax as on_softmax
 from pianobench.problems.kernels.compiled import ridge
 from pianobench.problems.kernels.coordinate import Rule, coordinate_sweep
 from pianobench.problems.oracles import Curvature, Line
 from pianobench.problems.penalties import Array, Penalty
+from pianobench.problems.row_space import RowSpace, row_space
 from pianobench.problems.rows import Field, Rows
 
 FLOOR = {4: 1e-37, 8: 1e-290}  # smallest probability that enters A and B, by bytes of the dtype
@@ -172,6 +174,13 @@ class Problem(Derived):
         )
         self.meter.charge(Cost(self.n, 2.0 * self.prices.nnz, self.prices.nnz * self.prices.entry_bytes, 1.0))
         return np.asarray(np.where(S > 0, S, 1.0))[None, :]
+
+    @cached_property
+    def row_space(self) -> RowSpace:
+        """The problem in coordinates of the space its rows span, charged to who asks first. Needs "columns"."""
+        if not isinstance(self.home, MemoryRows) or not self.home.local:
+            raise TypeError("the row space needs all rows in one place: this problem's rows are spread")
+        return row_space(self, self.home.parts[0])
 
     @cached_property
     def signed(self) -> bool:
