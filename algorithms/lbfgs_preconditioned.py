@@ -71,7 +71,7 @@ class LbfgsPreconditioned:
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> LbfgsPreconditionedState:
         f, G = problem.smooth(W0)
         slots = self.memory_pairs + 1
-        S, Y = (np.empty((slots, W0.size), W0.dtype) for _ in range(2))
+        S, Y = (np.zeros((slots, W0.size), W0.dtype) for _ in range(2))
         metric = kronecker_metric(problem, W0)
         return LbfgsPreconditionedState(
             W=W0.copy(), f=f, G=G, S=S, Y=Y, rho=np.zeros(slots), newest=-1, pairs=0, age=0, **metric._asdict()

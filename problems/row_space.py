@@ -1,7 +1,8 @@
 """The problem in coordinates of the space that the rows span: n variables a class where there were d.
 
 Under l2, or without a penalty, W has no use for a part that no row of X sees. With ``(X l2^-1/2)' = Q R`` (Q (d, k)
-orthonormal, k = min(n, d)) and ``W = T V``, ``T = l2^-1/2 Q``: the scores are ``X W = R' V`` and the penalty |V|^2 / 2.
+orthonormal, k the rank of X) and ``W = T V``, ``T = l2^-1/2 Q``: the scores are ``X W = R' V`` and the penalty
+``|V|^2 / 2``.
 """
 
 from __future__ import annotations
@@ -57,9 +58,13 @@ def row_space(problem: Problem, part: Part) -> RowSpace:
     X = part.design.values(np.dtype(np.float64))
     X = X if isinstance(X, np.ndarray) else X.toarray()
     with one_blas_thread():  # the same bits on any machine
-        Q, R = qr((X / root.T).T, mode="economic", overwrite_a=True, check_finite=False)
+        Q, R, order = qr((X / root.T).T, mode="economic", overwrite_a=True, check_finite=False, pivoting=True)
+    # what is rounding of the largest row would be a direction that nothing holds
+    k = max(int(np.count_nonzero(np.abs(np.diag(R)) > max(n, d) * np.finfo(float).eps * np.abs(R[0, 0]))), 1)
+    Q, V = Q[:, :k], np.empty((n, k), problem.dtype)
+    V[order] = R[:k].T
     problem.meter.charge(Cost(n, 4.0 * d * n * min(n, d), 8.0 * n * d, 1.0))
-    design = Dense(np.ascontiguousarray(R.T, problem.dtype), problem.fit_intercept)
+    design = Dense(V, problem.fit_intercept)
     rows = MemoryRows((Part(design, part.codes, part.weights, part.m),))
     inner = Whole.over(
         rows, problem.classes, penalty=L2(1.0) if l2.any() else None, fit_intercept=problem.fit_intercept
