@@ -11,6 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+STANDARDISED = "standardised"  # a part that every dense set has
+
+
 class UnknownPart(ValueError):
     """The data set is not split so; the message says how it is."""
 
@@ -76,6 +79,8 @@ class Dataset:
         ------
         UnknownPart
         """
+        if name == STANDARDISED:
+            return self.standardised()
         start = 0
         for known, size in self.parts:
             if known == name:
@@ -84,6 +89,25 @@ class Dataset:
             start += size
         has = f"it has {', '.join(known for known, _ in self.parts)}" if self.parts else "its origin does not split it"
         raise UnknownPart(f"{self.name} has no part {name!r}: {has}")
+
+    def standardised(self) -> Dataset:
+        """The same rows with columns of mean 0 and variance 1 in float64; constant columns become 0.
+
+        Raises
+        ------
+        UnknownPart
+            X is sparse: it would fill up.
+        """
+        if not isinstance(self.X, np.ndarray):
+            raise UnknownPart(f"{self.name} is sparse: its columns are not centred, which would fill it")
+        X = self.X.astype(np.float64)
+        X -= X.mean(axis=0)
+        spread = X.std(axis=0)
+        flat = spread <= 1e-12 * np.abs(self.X).max(axis=0, initial=0.0)  # what rounding leaves of a constant
+        X = np.where(flat, 0.0, X / np.where(flat, 1.0, spread))
+        how = "columns of mean 0 and variance 1"
+        what = how if self.preprocessing == "none" else f"{self.preprocessing}; {how}"
+        return replace(self, name=f"{self.name}:{STANDARDISED}", X=X, preprocessing=what)
 
     @cached_property
     def checksum(self) -> str:

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from pianobench import datasets
 from pianobench.datasets import handover, registry
-from pianobench.datasets.dataset import Dataset, checksum
+from pianobench.datasets.dataset import Dataset, UnknownPart, checksum
 
 OURS = ("scikit-learn", "bundled", "generated")
 KNOWN = datasets.entries()
@@ -159,3 +159,16 @@ def test_changed_arrays_are_noticed(small: Dataset, tmp_path: Path) -> None:
 def test_a_data_set_is_frozen(small: Dataset) -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         small.name = "other"  # type: ignore[misc]
+
+
+def test_standardised_columns() -> None:
+    X = np.array([[1.0, 3.0, 0.1], [3.0, 5.0, 0.1], [5.0, 7.0, 0.1]])
+    plain = dataclasses.replace(registry.load("wine"), X=X, y=np.array([0, 1, 1]), preprocessing="none")
+    found = plain.part("standardised")
+    np.testing.assert_allclose(found.X.mean(axis=0), 0.0, atol=1e-15)
+    np.testing.assert_allclose(found.X.std(axis=0), [1.0, 1.0, 0.0], rtol=1e-15)
+    assert (found.name, found.preprocessing) == ("wine:standardised", "columns of mean 0 and variance 1")
+    known = registry.load("wine_standardised").X
+    np.testing.assert_allclose(registry.load("wine:standardised").X, known, rtol=1e-12, atol=1e-14)
+    with pytest.raises(UnknownPart, match="is sparse"):
+        dataclasses.replace(plain, X=csr_array(X)).part("standardised")
