@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 STANDARDISED = "standardised"  # a part that every dense set has
 
 

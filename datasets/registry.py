@@ -40,8 +40,9 @@ def load(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        A name of the registry. ``letter:train`` is one part of a set that its origin splits, ``letter:standardised``
-        a dense one with columns of mean 0 and variance 1, ``dense:n=500,seed=3`` a generated one with these parameters, ``kdd12:rows=1e5,model=2`` a log of clicks.
+        A name of the registry. ``letter:train`` is one part of a set that its origin splits, ``letter:standardised`` a
+        dense one with columns of mean 0 and variance 1, ``dense:n=500,seed=3`` a generated one with these parameters,
+        ``kdd12:rows=1e5,model=2`` a log of clicks.
 
     Raises
     ------

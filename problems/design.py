@@ -151,19 +151,11 @@ class Dense(Design):
 class Csr(Design):
     """Sparse X in CSR, sorted and without duplicates. Scaled columns are stored; centring would fill it."""
 
-    def column_blocks(self, rows: int, wanted: bool = True) -> Iterator[tuple[int, int, Matrix]]:
-        """First and last row of each block of so many rows, and its columns as CSC, made once.
-
-        Parameters
-        ----------
-        rows : int
-            Of a block.
-        wanted : bool
-            Whether the columns are asked for; else they are not made.
-        """
+    def column_blocks(self, rows: int) -> Iterator[tuple[int, int, Matrix]]:
+        """First and last row of each block of so many rows, and its columns as CSC, made once."""
         for first in range(0, self.n, rows):
             last = min(first + rows, self.n)
-            yield first, last, self._columns(first, last) if wanted else None
+            yield first, last, self._columns(first, last)
 
     def whole_columns(self) -> Matrix:
         """X as CSC, made once."""

@@ -22,7 +22,7 @@ def draw(form: str) -> tuple[Part, np.ndarray]:
     """Rows, and the matrix (n, p) that their kernels should see."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.6)
-    given = sp.csr_array(X) if form == "csr" else X
+    given = sp.csr_array(X) if form.startswith("csr") else X
     conditioning = "centre+scale" if form == "conditioned" else "none"
     weights = rng.choice([0.0, 0.5, 2.0], N)
     problem = Problem(given, rng.integers(0, M, N), sample_weight=weights, conditioning=conditioning, classes=range(M))
@@ -54,9 +54,11 @@ def ask(part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["dense", "conditioned", "csr"])
+@pytest.mark.parametrize("form", ["dense", "conditioned", "csr", "csr by columns"])
 def test_every_kind(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     part, X = draw(form)
+    if form == "csr by columns":
+        monkeypatch.setattr(passes, "CACHED", -1)
     monkeypatch.setattr(passes, "ALONE", 0)
     with threads.limit(1):
         seen = ask(part)

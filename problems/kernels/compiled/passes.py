@@ -24,6 +24,7 @@ from pianobench.problems.penalties import Array
 MOST_CHUNKS = 8
 MOST_BYTES = 1 << 27  # of the chunks' own gradients
 MOST_ENTRIES = 1 << 24  # of the field between the two halves of a sparse pass
+CACHED = 1 << 19  # bytes of a sparse pass's result that stay in a core's cache
 ROWS = 64  # of a block where X is sparse or not read
 EXPONENTIAL = 20  # multiply-adds that an exponential takes as long as
 LINE = 16  # columns that W is padded to a multiple of: a whole vector of any width
@@ -109,13 +110,51 @@ def _dense(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> 
 def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) -> tuple[float, Array, Array]:
     design, (p, k) = part.design, W.shape
     assert isinstance(design, Csr)
-    W, X = np.ascontiguousarray(W), design.X
-    multiplied, signed = kind in MULTIPLIED, kind in SIGNED and not design.nonnegative
-    G = np.zeros((p if multiplied else 0, k), W.dtype)
-    H = np.zeros((p if signed else 0, k), W.dtype)
-    count, losses, rows = threads_for(X.nnz * k), [], max(MOST_ENTRIES // max(k, 1), 1)
-    space = np.empty((min(rows, part.n) if multiplied and kind != kinds.FIELD else 0, k), W.dtype)
-    for first, last, columns in design.column_blocks(rows, multiplied):
+    signed = kind in SIGNED and not design.nonnegative
+    small = kind not in MULTIPLIED or (2 if signed else 1) * p * k * W.itemsize <= CACHED
+    go = _sparse_by_rows if small else _sparse_by_columns
+    losses, G, H = go(part, np.ascontiguousarray(W), kind, A, B, number, signed)
+    return total(losses), G, H if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
+
+
+def _sparse_by_rows(
+    part: Part, W: Array, kind: int, A: Array, B: Array, number: Any, signed: bool
+) -> tuple[list[float], Array, Array]:
+    """Sums of each chunk of rows, added up: without the columns of X and without a field between."""
+    (p, k), X, multiplied = W.shape, part.design.X, kind in MULTIPLIED
+    size = (2 if signed else 1) * p * k * W.itemsize
+    edges = chunks(part.n, ROWS, size) if multiplied else chunks(part.n, ROWS, 0, most=32)
+    G = np.zeros((len(edges) - 1, p if multiplied else 0, k), W.dtype)
+    H = np.zeros((len(edges) - 1, p if signed else 0, k), W.dtype)
+    nothing = np.empty((0, k), W.dtype)
+
+    def work(chunk: int) -> float:
+        return float(
+            sparse.pass_over(
+                kind, X.indptr, X.indices, X.data, W, part.design.intercept, part.codes, part.weights, number, A, B,
+                edges[chunk], edges[chunk + 1], ROWS, nothing, G[chunk], H[chunk],
+            )
+        )  # fmt: skip
+
+    losses = threads.run(work, len(edges) - 1, threads_for(X.nnz * k))
+    for chunk in range(1, len(edges) - 1):
+        G[0] += G[chunk]
+        H[0] += H[chunk]
+    return losses, G[0].copy(), H[0].copy()
+
+
+def _sparse_by_columns(
+    part: Part, W: Array, kind: int, A: Array, B: Array, number: Any, signed: bool
+) -> tuple[list[float], Array, Array]:
+    """Rows to a field, and the field column by column to the result, some rows at a time."""
+    design, (p, k) = part.design, W.shape
+    assert isinstance(design, Csr)
+    X, nothing = design.X, np.empty((0, k), W.dtype)
+    G, H = np.zeros((p, k), W.dtype), np.zeros((p if signed else 0, k), W.dtype)
+    losses: list[float] = []
+    count, rows = threads_for(X.nnz * k), max(MOST_ENTRIES // max(k, 1), 1)
+    space = np.empty((min(rows, part.n) if kind != kinds.FIELD else 0, k), W.dtype)
+    for first, last, columns in design.column_blocks(rows):
         own = slice(first, last)
         if kind == kinds.FIELD:
             R = A[own]
@@ -128,11 +167,9 @@ def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) ->
             )  # fmt: skip
 
             def row_work(chunk: int, go: Any = go, edges: Any = edges, R: Array = R) -> float:
-                return float(go(edges[chunk], edges[chunk + 1], ROWS, R))
+                return float(go(edges[chunk], edges[chunk + 1], ROWS, R, nothing, nothing))
 
             losses += threads.run(row_work, len(edges) - 1, count)
-        if not multiplied:
-            continue
         places = _balanced(columns.indptr, 32)
         data = np.square(columns.data, dtype=W.dtype) if kind == kinds.DIAGONAL else columns.data
 
@@ -148,8 +185,7 @@ def _sparse(part: Part, W: Array, kind: int, A: Array, B: Array, number: Any) ->
         threads.run(column_work, len(places) - 1, count)
         if design.intercept:
             G[-1] += R.sum(axis=0)
-    negative = H if signed else np.zeros_like(W) if kind in SIGNED else _NOTHING
-    return total(losses), G, negative
+    return losses, G, H
 
 
 def total(values: Iterable[float]) -> float:
