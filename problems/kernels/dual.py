@@ -6,44 +6,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.problems.engines.memory import Part
-from pianobench.problems.kernels.softmax import losses, residual, softmax, weighted_sum
+from pianobench.problems.kernels.compiled import certify, passes, threads
+from pianobench.problems.kernels.compiled.blas import gemm_address
+from pianobench.problems.kernels.softmax import weighted_sum
 from pianobench.problems.penalties import Array
 
 
-def mean_probabilities(part: Part, W: Array) -> tuple[Array]:
-    """(m,) ``sum_j a_j p_j``."""
-    total = np.zeros(part.m)
-    for _, block in part.blocks():
-        total += block.weights @ softmax(block.design.dot(W)).P
-    return (total,)
+def intercept_newton(part: Part, b: Array, Z: Array) -> tuple[float, Array, Array]:
+    """Loss at margins ``Z + b``, its gradient (m,) and Hessian (m, m) in b."""
+    passes.check_fields(part, part.m, Z)
+    m, address = part.m, gemm_address(Z.dtype)
+    edges = passes.chunks(part.n, passes.ROWS, m * m * Z.itemsize)
+    g, K = np.zeros((len(edges) - 1, m)), np.zeros((len(edges) - 1, m, m))
+
+    def work(chunk: int) -> float:
+        ends = edges[chunk], edges[chunk + 1]
+        return certify.newton_pass(address, Z, b, part.codes, part.weights, *ends, passes.ROWS, g[chunk], K[chunk])
+
+    losses = threads.run(work, len(edges) - 1, passes.threads_for(Z.size * (m + passes.EXPONENTIAL)))
+    whole = K.sum(axis=0)  # sum_j a_j p_j p_j.T, and the p_j add up to 1
+    return passes.total(losses), g.sum(axis=0), np.diag(whole.sum(axis=0)) - whole
 
 
-def mixed_point(part: Part, W: Array, t: float, u: Array) -> tuple[Array]:
-    """``V = X.T (a (Y - Q))`` (p, m) of ``Q = (1 - t) P + 1 u.T``; t = 0 and u = 0 give minus the gradient."""
-    V = np.zeros_like(W)
-    for _, block in part.blocks():
-        R = residual(block, softmax(block.design.dot(W)))  # a (P - Y)
-        if t or u.any():
-            a = block.weights[:, None]
-            R = (1.0 - t) * R + a * (u - t * block.one_hot(R.dtype))
-        V -= block.design.adjoint(R)
-    return (V,)
+def mixed_entropy(part: Part, b: Array, t: float, u: Array, c: float, Z: Array) -> tuple[float]:
+    """``sum_j a_j H(q_j)`` of ``Q = (1 - c) Y + c ((1 - t) P + 1 u.T)``, P at the margins ``Z + b``."""
+    passes.check_fields(part, part.m, Z)
+    edges = passes.chunks(part.n, passes.ROWS, 0, most=32)
 
+    def work(chunk: int) -> float:
+        ends = edges[chunk], edges[chunk + 1]
+        return certify.entropy_pass(Z, b, t, u, c, part.codes, part.weights, *ends, passes.ROWS)
 
-def mixed_entropy(part: Part, W: Array, t: float, u: Array, c: float) -> tuple[float]:
-    """``sum_j a_j H(q_j)`` of ``Q = (1 - c) Y + c ((1 - t) P + 1 u.T)``."""
-    total = 0.0
-    for _, block in part.blocks():
-        Z = block.design.dot(W)
-        S = softmax(Z)
-        if c == 1.0 and not t and not u.any():  # H(p) = sum p (lse - z), exact where p is near 1
-            loss_of = S.lse()[:, None] - Z
-            loss_of[np.arange(block.n), S.top] = np.log1p(S.rest)
-            H = np.where(S.P > 0, S.P * loss_of, 0.0).sum(axis=1)
-        else:
-            H = entropies(c * ((1.0 - t) * S.P + u), block.codes)
-        total += weighted_sum(block, H)
-    return (total,)
+    return (passes.total(threads.run(work, len(edges) - 1, passes.threads_for(passes.EXPONENTIAL * Z.size))),)
 
 
 def entropies(Q: Array, of: NDArray[np.intp]) -> Array:
@@ -55,20 +49,6 @@ def entropies(Q: Array, of: NDArray[np.intp]) -> Array:
     rest = np.minimum(Q.sum(axis=1), 1.0)
     others = (Q * np.log(np.where(Q > 0, Q, 1.0))).sum(axis=1)  # 0 log 0 = 0
     return np.asarray(-others - (1.0 - rest) * np.where(rest < 1.0, np.log1p(-rest), 0.0))
-
-
-def intercept_newton(part: Part, b: Array, Z: Array) -> tuple[float, Array, Array]:
-    """Loss at margins ``Z + b``, its gradient (m,) and Hessian (m, m) in b."""
-    total, g, H = 0.0, np.zeros(part.m), np.zeros((part.m, part.m))
-    for rows, block in part.blocks():
-        margins = Z[rows] + b
-        S = softmax(margins)
-        total += weighted_sum(block, losses(block, margins, S))
-        aP = S.P * block.weights[:, None]
-        H -= S.P.T @ aP
-        H[np.diag_indices(part.m)] += aP.sum(axis=0)
-        g += residual(block, S).sum(axis=0)
-    return total, g, H
 
 
 def correct(part: Part, V: Array, Q: Array) -> tuple[Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,22 @@ import plain
 import pytest
 import scipy.sparse as sp
 
-from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem, certificate, kkt_residual, separability
+from pianobench.algorithms import make_solver, solve
+from pianobench.problems import (
+    L0,
+    L1,
+    L2,
+    ElasticNet,
+    Penalty,
+    Problem,
+    certificate,
+    certificates,
+    kkt_residual,
+    separability,
+)
+from pianobench.problems.engines.memory import MemoryRows
+from pianobench.problems.kernels import dual
+from pianobench.problems.kernels.compiled import passes, threads
 from pianobench.problems.unpenalised import bound_without_penalty
 
 KINDS = ("none", "l1", "l2", "elasticnet")
@@ -300,6 +316,70 @@ def test_a_row_of_weight_0_need_not_fit_the_simplex() -> None:
     bounds = [bound_without_penalty(p, W, most_steps=0) for p in (problem, fewer)]
     assert bounds[0] > 0
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 64, 1000])  # of blocks that are not full and of several chunks too
+def test_the_passes_against_plain_formulas(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(passes, "ALONE", 0)  # threads for small problems too
+    rng, m = np.random.default_rng(n), 5
+    y, a = rng.integers(0, m, n), rng.choice([1.0, 0.0, 2.5], n)
+    a[0] = 1.0
+    problem = Problem(rng.normal(size=(n, 2)), y, sample_weight=a, classes=range(m), penalty=L2(1.0))
+    W = 2.0 * rng.normal(size=(problem.p, m))
+    Z, b, u, t, c = problem.scores(W), rng.normal(size=m), np.array([0.0, 0.1, 0.0, 0.2, 0.0]), 0.3, 0.9
+    scores = Z.export()[0] + b
+    P = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    f, g, H = problem.home.reduce(dual.intercept_newton, b, fields=(Z,))
+    assert f == pytest.approx(-a @ np.log(P[np.arange(n), y]), rel=1e-12)
+    np.testing.assert_allclose(g, a @ (P - np.eye(m)[y]), atol=1e-12 * n)
+    np.testing.assert_allclose(H, np.diag(a @ P) - P.T @ (a[:, None] * P), atol=1e-12 * n)
+    for args in ((0.0, 0.0 * u, 1.0), (t, u, c)):
+        Q = (1 - args[2]) * np.eye(m)[y] + args[2] * ((1 - args[0]) * P + args[1])
+        (found,) = problem.home.reduce(dual.mixed_entropy, b, *args, fields=(Z,))
+        assert found == pytest.approx(-a @ (Q * np.log(Q)).sum(axis=1), rel=1e-12)
+    with threads.limit(1):
+        alone = certificate(problem, W)
+    with threads.limit(3):
+        assert certificate(problem, W) == alone
+
+
+def test_a_bound_with_an_intercept_that_is_not_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P is then mixed until it has the class sums of Y; the bound is D there, by its plain formula."""
+    problem, W = fixed(L2(1e4), intercept=True)
+    monkeypatch.setattr(certificates, "INTERCEPT_STEPS", 0)
+    monkeypatch.setattr(certificates, "FAR", 2.0)
+    W[-1] += np.linspace(0.0, 1.0, problem.m)
+    X, a, Y = np.column_stack([FIXED["X"], np.ones(problem.n)]), FIXED["a"], np.eye(problem.m)[FIXED["y"]]
+    P = np.exp(X @ W)
+    P /= P.sum(axis=1, keepdims=True)
+    t = 1.0 - min(1.0, float((a @ Y / (a @ P)).min()))
+    Q = (1.0 - t) * P + (a @ Y - (1.0 - t) * (a @ P)) / a.sum()
+    assert t > 0.1
+    np.testing.assert_allclose(a @ Q, a @ Y)
+    V = X.T @ (a[:, None] * (Y - Q))
+    D = -a @ (Q * np.log(Q)).sum(axis=1) - np.square(V[:-1]).sum() / 2e4
+    assert certificate(problem, W).lower == pytest.approx(D, rel=1e-9)
+
+
+def test_what_a_certificate_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted, since timings are not reliable: near the optimum few passes over n m numbers, and few products."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = (X @ rng.normal(size=(3, 8)) + rng.gumbel(size=(2000, 8)) + np.linspace(0, 8, 8)).argmax(axis=1)  # some rare
+    problem = Problem(X, y, penalty=L2(1.0))
+    W = solve(make_solver("lbfgs"), problem, tol=1e-7).W
+    count: Counter[str] = Counter()
+    reduce = MemoryRows.reduce
+
+    def counting(self: MemoryRows, kernel: Any, *args: Any, **rest: Any) -> tuple[Any, ...]:
+        count[kernel.__name__] += 1
+        return reduce(self, kernel, *args, **rest)
+
+    monkeypatch.setattr(MemoryRows, "reduce", counting)
+    assert certificate(problem, W).gap <= 1e-7
+    assert count.pop("intercept_newton") <= 4
+    assert count.pop("mixed_entropy") == 2
+    assert count == {"loss": 1, "loss_gradient": 2, "class_sums": 1, "scores": 1, "totals": 2}
 
 
 def test_certificates_are_off_the_clock() -> None:
