@@ -1,4 +1,4 @@
-"""The solver for a problem, by a rule on its shape; nothing is tried out.
+"""The solver for a problem, by a rule on its shape; nothing is tried out. What it takes for smooth F is from [NW06].
 
 none, l2   dense, d > 2 n            L-BFGS in the row space: its steps cost what n columns cost
            p <= 1500                 L-BFGS, preconditioned: its matrices (p, p) cost less than the steps they save
@@ -27,6 +27,10 @@ WIDE = 2  # features for each sample from which on the row space is smaller by e
 NARROW = 1500  # variables of a class up to which (p, p) matrices pay
 MOST_ROWS = 5000  # of a decomposition
 MOST_BYTES = 4 << 30
+CHOICES = (
+    *("lbfgs-row-space", "lbfgs-preconditioned", "newton-cg-preconditioned", "lbfgs"),
+    *("prox-newton-active", "owl-qn", "piano-accelerated"),
+)
 
 
 def choose(problem: Problem, tol: float = 1e-6) -> Solver:
@@ -60,7 +64,8 @@ class Auto:
     step_is: ClassVar[str] = "one step of the solver chosen"
 
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
-        return min(26 * p * m * itemsize, MOST_BYTES)
+        said = (SOLVERS[key].solver_class().memory(n, p, m, nnz, itemsize) for key in CHOICES)
+        return max((one for one in said if one <= MOST_BYTES), default=0)
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> Any:
         return choose(problem).init(problem, W0, rng)

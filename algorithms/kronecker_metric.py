@@ -38,9 +38,10 @@ def kronecker_metric(problem: Problem, W: Array) -> Metric:
     L, G = problem.curvature(W).kronecker()
     faint = FAINT * np.diag(G)[:, None] / problem.m
     l2 = np.maximum(np.broadcast_to(problem.pen.l2, (problem.p, 1)), np.where(faint > 0.0, faint, 1.0))
-    root = 1.0 / np.sqrt(l2)
+    root, g, V = 1.0 / np.sqrt(l2), np.zeros(problem.p), np.eye(problem.p)
+    alive = np.flatnonzero(np.diag(G))  # a column without entries stays apart: its weights get no rounding of others
     with one_blas_thread():  # the same bits on any machine, and no BLAS threads that spin on
-        g, V = eigh(root * G * root.T, driver="evd", check_finite=False)
+        g[alive], V[np.ix_(alive, alive)] = eigh((root * G * root.T)[np.ix_(alive, alive)], driver="evd")
         e, U = eigh(L, driver="evd", check_finite=False)
     problem.meter.charge(Cost(flops=EIGEN_FLOPS * (problem.p**3 + problem.m**3), depth=1.0))
     return Metric(root * V, U, 1.0 / (1.0 + np.maximum(g, 0.0)[:, None] * np.maximum(e, 0.0)[None, :]))

@@ -1,4 +1,4 @@
-"""L-BFGS in coordinates of the space that the rows of X span, for more features than samples.
+"""L-BFGS [NW06] in coordinates of the space that the rows of X span, for more features than samples.
 
 Minimises F under l2 or without a penalty. W = T V with V (min(n, d), m): see `problems.row_space`. One decomposition of
 X, 4 d n^2 operations, and each step then costs what n columns cost and not what d do. V is minimised over by

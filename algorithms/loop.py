@@ -200,6 +200,7 @@ class _Run:
         self.start = problem.meter.total
         self.steps, self.seconds, self.setup_seconds = -1, 0.0, 0.0
         self.due, self.best, self.best_gap, self.since_best = 0.0, math.inf, math.inf, 0
+        self.least_change = math.inf
         self.few, self.f, self.longest = few, math.inf, 0.0
         self.checkpoints: list[Checkpoint] = []
         self.certificate: Certificate | None = None
@@ -292,6 +293,10 @@ class _Run:
             )
         # near the optimum F stands still to rounding while the gap, of first order in the gradient, still closes
         better = c.objective < self.best * (1.0 - LOWER) or c.gap < self.best_gap * (1.0 - TIGHTER)
+        if self.problem.pen.kind == "l0":  # where F, which counts weights, may stand still or rise on the way to rest
+            change = float(getattr(state, "change", math.inf))
+            better |= change < self.least_change * (1.0 - TIGHTER)
+            self.least_change = min(self.least_change, change)
         self.best, self.best_gap = min(self.best, c.objective), min(self.best_gap, c.gap)
         self.since_best = 0 if better else self.since_best + 1
         ending = ("breakdown", broken) if broken is not None else spent

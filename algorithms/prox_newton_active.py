@@ -90,6 +90,8 @@ class ProxNewtonActive:
         return 6 * n * m * 8 + 8 * p * m * itemsize + columns + min(8 * k * k, 4 * columns + (1 << 20))
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> ProxNewtonActiveState:
+        if W0.any():  # a column without entries has its weights at 0, which no model would see
+            W0 = np.where((problem.squares() == 0.0) & (np.broadcast_to(problem.pen.l1, (problem.p, 1)) > 0), 0, W0)
         XW = problem.scores(W0) if W0.any() else problem.field(problem.m, dtype=W0.dtype)
         f, G = Line(problem, W0, np.zeros_like(W0), XW, XW).smooth(0.0)
         seed = int(rng.integers(1 << 32))

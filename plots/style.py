@@ -20,8 +20,8 @@ _FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("#56B4E9", ("fista", "gd", "ogd", "adagrad", "l1-reweighted")),
     ("#000000", ("auto",)),
 )
-_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (7, 1, 3, 1)))
-_MARKERS = ("os^D", "sD^vP", "^vPXD", "DPo", "<X", "P<>", "vsD", "XDosP", "*")
+_LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)), (0, (7, 1, 3, 1)), (0, (2, 2)))
+_MARKERS = ("os^D", "sD^vPX", "^vPXDo", "DPo", "<X", "P<>", "vsD", "XDosP", "*")
 _PEERS = (
     *("sklearn-lbfgs", "sklearn-newton-cg", "sklearn-newton-cholesky", "sklearn-sag", "sklearn-saga", "cyanure"),
     *("vw-bfgs", "vw-online-bfgs"),

@@ -180,7 +180,8 @@ def test_memory_is_of_the_right_size(key: str) -> None:
     """What a solver says it needs holds what its state keeps, within a factor of ten."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 30))
-    penalty = L2(1.0) if "l2" in make_solver(key).penalties else L1(1.0)
+    takes = make_solver(key).penalties
+    penalty = L2(1.0) if "l2" in takes else L1(1.0) if "l1" in takes else L0(1.0)
     problem = Problem(X, rng.integers(0, 5, 400), penalty=penalty)
     state = solve(make_solver(key), problem, max_steps=12, tol=0.0).state
     kept = sum(v.nbytes for v in state.export().values())
