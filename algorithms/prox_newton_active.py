@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pianobench.algorithms.centring import centred
 from pianobench.algorithms.contract import State
 from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
@@ -90,6 +91,8 @@ class ProxNewtonActive:
         return 6 * n * m * 8 + 8 * p * m * itemsize + columns + min(8 * k * k, 4 * columns + (1 << 20))
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> ProxNewtonActiveState:
+        # departs: coordinates cannot follow a common shift of the classes, which the loss does not see
+        W0 = centred(W0, problem.pen, problem.active)
         if W0.any():  # a column without entries has its weights at 0, which no model would see
             W0 = np.where((problem.squares() == 0.0) & (np.broadcast_to(problem.pen.l1, (problem.p, 1)) > 0), 0, W0)
         XW = problem.scores(W0) if W0.any() else problem.field(problem.m, dtype=W0.dtype)

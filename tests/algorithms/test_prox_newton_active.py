@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from cases import draw
 
 from pianobench.algorithms import iterate, make_solver, solve
-from pianobench.problems import L1, ElasticNet, Problem
+from pianobench.problems import L1, ElasticNet, Penalty, Problem
 from pianobench.problems.penalties import Array, soft
 from pianobench.problems.quadratic import Quadratic
 
@@ -125,3 +125,18 @@ def test_a_kept_matrix_serves_several_steps_and_stays_definite() -> None:
         if state.H is not None:
             assert np.linalg.eigvalsh(state.H).min() > 0.0
     assert 0 < states[-1].draws < len(states) - 3
+
+
+@pytest.mark.parametrize("penalty", [L1(1.0), ElasticNet(0.5, 0.5)], ids=["l1", "elastic net"])
+def test_a_start_that_is_off_by_a_common_shift_of_the_classes(penalty: Penalty) -> None:
+    """The loss does not see it, and no coordinate leads back: the start is shifted to cost least."""
+    X, y, a = draw(n=200, d=5, m=6, seed=1)
+    problem = Problem(X, y, penalty=penalty, sample_weight=a)
+    solver = make_solver("prox-newton-active")
+    W = solve(solver, problem, tol=1e-8).W
+    W[: problem.d] += np.linspace(-6e3, 1e4, problem.d)[:, None]
+    given = W.copy()
+    again = solve(solver, problem, W0=W, tol=1e-8, max_steps=20)
+    assert again.status == "converged"
+    assert again.steps <= 1
+    np.testing.assert_array_equal(W, given)
