@@ -98,6 +98,17 @@ def test_python_threads_may_call_at_once() -> None:
         assert all(pool.map(call, range(4), timeout=60))
 
 
+def test_limits_may_end_in_any_order() -> None:
+    before = threads.count()
+    first, second = threads.limit(5), threads.limit(6)
+    with first:  # as two Python threads do whose blocks overlap
+        second.__enter__()
+        assert threads.count() == 6
+    assert threads.count() == 6
+    second.__exit__(None, None, None)
+    assert threads.count() == before
+
+
 @pytest.fixture
 def two_blas_threads() -> Iterator[None]:
     threads.run(lambda _chunk: None, 1, 1)  # a BLAS that is loaded later would not be limited

@@ -19,12 +19,16 @@ from typing import Any
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _wanted: int | None = None
+_limits: list[list[int]] = []  # those of the blocks that are open, the newest last
 _at_work = 0
 _blas_before: list[int] = []
 
 
 def count() -> int:
     """Threads that a kernel uses: those of `limit`, else of OMP_NUM_THREADS, else the cores of this process."""
+    newest = _limits[-1:]  # in one go: another thread may close the block meanwhile
+    if newest:
+        return newest[0][0]
     if _wanted is not None:
         return _wanted
     named = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
@@ -34,21 +38,27 @@ def count() -> int:
 def set_count(threads: int) -> None:
     """Use so many threads from now on; 1 is none besides the caller's."""
     global _wanted
+    _check(threads)
+    _wanted = threads
+
+
+def _check(threads: int) -> None:
     if threads < 1:
         raise ValueError(f"threads = {threads}: 1 or more are expected")
-    _wanted = threads
 
 
 @contextmanager
 def limit(threads: int) -> Iterator[None]:
-    """Use so many threads within the block, in all Python threads."""
-    global _wanted
-    before = _wanted
-    set_count(threads)
+    """Use so many threads within the block, in all Python threads; of blocks open at once the newest counts."""
+    _check(threads)
+    own = [threads]  # blocks of several Python threads may end in any order: each takes away its own entry
+    with _lock:
+        _limits.append(own)
     try:
         yield
     finally:
-        _wanted = before
+        with _lock:
+            _limits[:] = [one for one in _limits if one is not own]
 
 
 def run(work: Callable[[int], Any], chunks: int, threads: int) -> list[Any]:
