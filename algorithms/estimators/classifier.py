@@ -130,6 +130,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
             Of a parameter or the input; the message names the value, what is expected and the remedy.
         """
         parameters.check_stops(self.tol, self.max_seconds, self.n_threads)
+        parameters.check_switch("warm_start", self.warm_start)
         lam = parameters.strength(self.lam, self.C)
         penalty = parameters.make_penalty(self.penalty, lam, self.l1_ratio)
         before = self._before() if self.warm_start else None
@@ -182,6 +183,7 @@ class MultinomialLogisticRegression(SoftmaxClassifier):
             return walk(own, own._training(X, y, sample_weight), lams, least)
 
     def _training(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> Training:
+        parameters.check_switch("fit_intercept", self.fit_intercept)
         X, y = read(self, X, y)
         return training(
             X,

@@ -200,6 +200,7 @@ feature_names_in_
 
     def _check(self) -> None:
         parameters.check_stops(self.tol, self.max_seconds, self.n_threads)
+        parameters.check_switch("fit_intercept", self.fit_intercept)
         parameters.check_kind(self.penalty)
         if self.penalty is None:
             raise ValueError("penalty=None has no strength to choose: use MultinomialLogisticRegression(penalty=None)")

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from pianobench.algorithms import l0_path
+from pianobench.algorithms.centring import centred
 from pianobench.algorithms.contract import Solver
 from pianobench.algorithms.estimators.training import Training
 from pianobench.algorithms.loop import Checkpoint, Result, solve
@@ -95,6 +96,7 @@ def choose_solver(solver: Any, problem: Problem, tol: float) -> Solver:
     return solver  # type: ignore[no-any-return]
 
 
+@np.errstate(all="ignore")  # what is not finite in the end is refused below, and nothing else need be said
 def minimise(
     data: Training,
     penalty: Penalty | None,
@@ -146,15 +148,7 @@ def minimise(
 def _balanced(problem: Problem, W: Array) -> Array:
     """W (p, m) in float64, each row shifted to cost least: the loss does not see it, and rounding had left it open."""
     W = W.astype(np.float64)
-    if problem.pen.kind not in ("l1", "elasticnet"):
-        return W
-    rows = W[: problem.d]
-    tried = [
-        rows - c for c in (np.zeros_like(rows[:, :1]), np.median(rows, 1, keepdims=True), rows.mean(1, keepdims=True))
-    ]
-    l1, l2 = (np.asarray(s)[: problem.d] for s in (problem.pen.l1, problem.pen.l2))
-    cost = np.stack([(l1 * np.abs(V) + 0.5 * l2 * V * V).sum(axis=1) for V in tried])
-    return np.vstack([np.choose(cost.argmin(axis=0)[:, None], tried), W[problem.d :]])
+    return centred(W, problem.pen) if problem.pen.kind in ("l1", "elasticnet") else W
 
 
 @dataclass(frozen=True)

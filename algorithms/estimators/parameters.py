@@ -66,6 +66,22 @@ def check_stops(tol: Any, max_seconds: Any, n_threads: Any) -> None:
         raise ValueError(f"n_threads={n_threads!r}: a whole number above 0, or None for all cores, is expected")
 
 
+def check_switch(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: any text would pass for True."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r}: True or False is expected")
+
+
+def check_count(lams: Any, least: Any) -> None:
+    """Refuse what is no number of strengths, or no share of the largest that the least may be."""
+    whole = _is_number(lams) and math.isfinite(lams) and lams == int(lams) and lams >= 2
+    if not whole or not _is_number(least) or not 0.0 < least < 1.0:
+        raise ValueError(
+            f"lams={lams!r}, least={least!r}: the strengths are expected, or how many (2 or more), "
+            "least between 0 and 1"
+        )
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """A generator of an int, a RandomState, a Generator, or None for what cannot be repeated."""
     if isinstance(random_state, np.random.Generator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -118,15 +118,14 @@ def grid(data: Training, kind: str | None, l1_ratio: float, lams: ArrayLike | in
     of one weight. All follow the units of X.
     """
     if np.ndim(lams):
-        strengths = np.unique([parameters.strength(float(lam), None) for lam in np.ravel(np.asarray(lams))])[::-1]
+        strengths = np.unique([parameters.strength(lam, None) for lam in np.ravel(np.asarray(lams)).tolist()])[::-1]
         if not strengths.size:
             raise ValueError("lams is empty: give one strength at least")
         return np.ascontiguousarray(strengths)
     share = l1_ratio if kind == "elasticnet" else float(kind == "l1")
     least = (1e-3 if share > 0.0 else 1e-5) if least is None else least
-    count = int(np.asarray(lams))
-    if count < 2 or count != lams or not 0.0 < least < 1.0:
-        raise ValueError(f"lams={lams!r}, least={least!r}: two strengths or more, and a number between 0 and 1")
+    parameters.check_count(lams, least)
+    count = int(cast("int", lams))
     if data.present.size == 1:
         return np.geomspace(1.0, least, count)  # nothing depends on it
     problem = data.problem(None)

@@ -89,7 +89,12 @@ def training(
     codes, known = encode(y, classes)
     rows, _ = rows_in_memory(X, codes, sample_weight, fit_intercept, np.arange(known.size))
     (part,) = rows.parts
-    weights = part.weights * _by_class(class_weight, known, codes, part.weights)[codes]
+    with np.errstate(over="ignore"):
+        weights = part.weights * _by_class(class_weight, known, codes, part.weights)[codes]
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            "sample_weight times class_weight overflows: divide one of them, and with it 1/C, by one number"
+        )
     if not weights.any():
         raise ValueError("all rows have weight 0 once class_weight acts: nothing is left to fit; raise one of them")
     unit = 2.0 ** round(math.log2(weights.max()))

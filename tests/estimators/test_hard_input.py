@@ -150,6 +150,20 @@ def test_huge_and_tiny_weights(size: float, dtype: Any) -> None:
     assert model.gap_ <= 1e-8
 
 
+def test_weights_that_overflow_with_those_of_classes_are_refused() -> None:
+    X, y = draw()
+    with pytest.raises(ValueError, match="sample_weight times class_weight overflows: divide one of them"):
+        Model(class_weight={0: 1e300}).fit(X, y, np.full(N, 1e300))
+
+
+def test_a_trace_of_l1_is_fitted_in_silence() -> None:
+    X, y = draw()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Model("elasticnet", l1_ratio=1e-320).fit(X, y)
+    assert model.objective_ == pytest.approx(Model("l2").fit(X, y).objective_, rel=2e-6)
+
+
 def test_one_huge_weight_rules() -> None:
     X, y = draw()
     a = np.ones(N)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tracemalloc
 import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from pianobench import L2, Problem
+from pianobench import L2, MultinomialLogisticRegressionCV, Problem
 from pianobench import MultinomialLogisticRegression as Model
 from pianobench.algorithms import make_solver, solve
+from pianobench.algorithms.lbfgs import Lbfgs
 
 X, Y = load_iris(return_X_y=True)
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -148,6 +151,31 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
         np.testing.assert_array_equal(one.intercept_, two.intercept_)
 
 
+@dataclass(frozen=True)
+class Looking(Lbfgs):
+    """L-BFGS that notes how many threads BLAS has where it starts."""
+
+    seen: list[int] = field(default_factory=list)
+
+    def init(self, problem: Any, W0: Any, rng: Any) -> Any:
+        self.seen.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+        return super().init(problem, W0, rng)
+
+
+def test_blas_has_one_thread_in_a_fit() -> None:
+    """NumPy's products would have other bits with another number."""
+    looking = Looking()
+    Model().fit(X, Y)  # a BLAS that is loaded later would not be limited
+    with threadpool_limits(2, user_api="blas"):
+        if not any(one["num_threads"] == 2 for one in threadpool_info() if one["user_api"] == "blas"):
+            pytest.fail("BLAS did not take two threads: nothing would be tested")
+        Model(solver=looking).fit(X, Y)
+        Model(solver=looking).path(X, Y, [1.0])
+        MultinomialLogisticRegressionCV(solver=looking, lams=[1.0], cv=2).fit(X, Y)
+    assert len(looking.seen) >= 5
+    assert set(looking.seen) == {1}
+
+
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "both": ({"lam": 1.0, "C": 1.0}, r"lam=1\.0 and C=1\.0 are both given"),
     "lam": ({"lam": 0.0}, r"lam=0\.0: a finite number above 0 is expected; for no penalty give penalty=None"),
@@ -156,6 +184,8 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "l1_ratio": ({"penalty": "elasticnet", "l1_ratio": 2}, r"l1_ratio=2: a number from 0"),
     "tol": ({"tol": 0}, r"tol=0: a relative gap"),
     "seconds": ({"max_seconds": -1.0}, r"max_seconds=-1\.0"),
+    "warm start": ({"warm_start": "no"}, r"warm_start='no': True or False"),
+    "intercept": ({"fit_intercept": "no"}, r"fit_intercept='no': True or False"),
     "threads": ({"n_threads": 0}, r"n_threads=0: a whole number"),
     "solver": ({"solver": "lbgfs"}, r"did you mean 'lbfgs'"),
     "no solver": ({"solver": 3}, r"solver=3: 'auto', a key"),

@@ -59,6 +59,10 @@ def test_strengths_are_sorted_and_said_once() -> None:
         ("l1", 1, "lams=1"),
         ("l1", [-1.0], r"lam=-1\.0: a finite number above 0"),
         ("l1", [], "lams is empty"),
+        ("l1", "few", r"lams='few', .*the strengths are expected, or how many"),
+        ("l1", None, "lams=None"),
+        ("l1", 2.5, r"lams=2\.5"),
+        ("l1", ["1"], "lam='1'"),
     ],
 )
 def test_mistakes(penalty: str | None, lams: Any, message: str) -> None:
