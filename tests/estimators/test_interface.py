@@ -176,6 +176,17 @@ def test_blas_has_one_thread_in_a_fit() -> None:
     assert set(looking.seen) == {1}
 
 
+def test_scores_have_the_same_bits_for_any_number_of_blas_threads() -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(3000, 700))
+    model = Model(tol=0.5, classes=np.arange(37)).fit(A[:40], np.arange(40) % 37)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="blas"):
+            found.append(model.predict_proba(A))
+    np.testing.assert_array_equal(*found)
+
+
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "both": ({"lam": 1.0, "C": 1.0}, r"lam=1\.0 and C=1\.0 are both given"),
     "lam": ({"lam": 0.0}, r"lam=0\.0: a finite number above 0 is expected; for no penalty give penalty=None"),
