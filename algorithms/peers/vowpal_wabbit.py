@@ -155,21 +155,83 @@ class VowpalWabbit:
 
     def fit(self, native: Cache, budget: int, threads: int, seed: int = 0) -> tuple[Array, Array, dict[str, Any]]:
         """See `BlackBox`. It knows no threads but that which reads the cache; its process has as many processors."""
-        told = [*native.common, "--cache_file", str(native.folder / "cache")]
-        start = ["--final_regressor", str(native.folder / "start"), "--predict_only_model"]
         passes = budget + 1
-        l2 = max(native.l2, self.least_l2)
-        bfgs = ["--bfgs", "--l2", repr(l2), "--mem", str(self.mem), "--termination", repr(self.tol)]
-        bfgs += ["--passes", str(passes)]
-        if self.online:
-            bfgs += ["--initial_regressor", start[1], "--predict_only_model"]
-        runs = [[*told, *start, "--passes", "1"]] if self.online else []
-        wanted = {"d": native.d, "constant": CONSTANT if native.intercept else None, "threads": threads}
-        done = _run(native, [*runs, [*told, *bfgs]], wanted)
+        done = _run(native, self._runs(native, passes), self._wanted(native, threads))
         made = round(done["weight"] / native.weight)  # it counts the weights of all that it has read
         v, b = np.array(done["v"]), np.array([done["b"]])
         info = {name: done[name] for name in ("seconds", "cpu_seconds", "peak_bytes")}
         return *halves(v, b), {"iterations": made - 1, "ended": made < passes, **info}
+
+    def passes(self, native: Cache, most: int, threads: int) -> tuple[list[Pass], dict[str, Any]]:
+        """One fit, and the point that each pass of L-BFGS ends at.
+
+        Vowpal Wabbit stores its weights after each pass, some kilobytes, and the time of a pass is that of its file: to
+        the resolution of the file system's clock, some milliseconds.
+
+        Parameters
+        ----------
+        native : Cache
+        most : int
+            Passes of L-BFGS at most, the first and the one for the first step length included.
+        threads : int
+            Processors that it may use.
+
+        Returns
+        -------
+        passes : list of Pass
+        info : dict
+            ``seconds`` and ``cpu_seconds`` of all, ``peak_bytes``.
+        """
+        import pylibvw
+
+        model = native.folder / "model"
+        for old in native.folder.glob("model*"):
+            old.unlink()
+        runs = self._runs(native, most)
+        runs[-1] += ["--final_regressor", str(model), "--save_per_pass"]
+        done = _run(native, runs, self._wanted(native, threads))
+        files = [native.folder / f"model.{k}" for k in range(1, 1 + round(done["weight"] / native.weight))]
+        times = [file.stat().st_mtime_ns * 1e-9 for file in files]
+        found = []
+        for file, when in zip(files, times, strict=True):
+            told = ["--initial_regressor", str(file), "--predict_only_model", "--testonly", "--quiet", "--no_stdin"]
+            vw = pylibvw.vw(told)
+            v = np.array([vw.get_weight(place, 0) for place in range(native.d)])
+            b = np.array([vw.get_weight(CONSTANT, 0) if native.intercept else 0.0])
+            vw.finish()
+            found.append(Pass(done["seconds"] - (times[-1] - when), *halves(v, b)))
+        return found, {name: done[name] for name in ("seconds", "cpu_seconds", "peak_bytes")}
+
+    def _runs(self, native: Cache, passes: int) -> list[list[str]]:
+        """Options of the online pass, if there is one, and of L-BFGS."""
+        told = [*native.common, "--cache_file", str(native.folder / "cache")]
+        start = ["--final_regressor", str(native.folder / "start"), "--predict_only_model"]
+        l2 = max(native.l2, self.least_l2)
+        bfgs = ["--bfgs", "--l2", repr(l2), "--mem", str(self.mem), "--termination", repr(self.tol)]
+        bfgs += ["--passes", str(passes)]
+        bfgs += ["--initial_regressor", start[1]] if self.online else []
+        bfgs += ["--predict_only_model"]  # its own state, too, is more than 9.11.9 can store between passes
+        return [*([[*told, *start, "--passes", "1"]] if self.online else []), [*told, *bfgs]]
+
+    def _wanted(self, native: Cache, threads: int) -> dict[str, Any]:
+        return {"d": native.d, "constant": CONSTANT if native.intercept else None, "threads": threads}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """Where a pass ended.
+
+    Attributes
+    ----------
+    seconds : float
+        From the start of the fit.
+    coef : array (2, d)
+    b : array (2,)
+    """
+
+    seconds: float
+    coef: Array
+    b: Array
 
 
 def bits_for(d: int, intercept: bool) -> int:

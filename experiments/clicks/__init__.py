@@ -1,0 +1,1 @@
+"""Tables of the second paper, on clicks."""
