@@ -58,6 +58,10 @@ class Plan:
         Of Vowpal Wabbit's L-BFGS at most.
     vw_threads : tuple of int
         Processors that it may use.
+    methods : tuple of str
+        Which of ours and of Vowpal Wabbit's.
+    targets : tuple of float
+        Relative gaps, descending.
     """
 
     lam: float
@@ -65,6 +69,8 @@ class Plan:
     vw_repeats: int
     vw_passes: int
     vw_threads: tuple[int, ...]
+    methods: tuple[str, ...] = (*OURS, *ONLINE, *THEIRS)
+    targets: tuple[float, ...] = TARGETS
 
 
 def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -78,19 +84,20 @@ def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
     optimum = process(Order(data, lam, "reference", cores))
     facts |= {name: optimum[name] for name in ("rows", "objective", "lower")}
     with tempfile.TemporaryDirectory() as scratch:
-        refusals = {key: PEERS[key].available() for key in THEIRS}
+        refusals = {key: PEERS[key].available() for key in THEIRS if key in plan.methods}
         yield from ({**facts, "method": key, "remark": why} for key, why in refusals.items() if why)
         theirs = [key for key, why in refusals.items() if not why]
         cache = _cache(data, lam, Path(scratch)) if theirs else None
         arms = [(key, threads) for key in OURS for threads in sorted({1, cores})]
         arms += [*((key, 1) for key in ONLINE), *((key, threads) for key in theirs for threads in plan.vw_threads)]
+        arms = [(key, threads) for key, threads in arms if key in plan.methods]
         most = {**STEPS, **dict.fromkeys(THEIRS, plan.vw_passes)}
         for repeat in range(max(plan.repeats, plan.vw_repeats)):
             for key, threads in arms:
                 if repeat >= (plan.vw_repeats if key in theirs else plan.repeats):
                     continue
                 file = str(cache[1]) if cache and key in theirs else ""
-                order = Order(data, lam, key, threads, TARGETS, optimum["lower"], most[key], file)
+                order = Order(data, lam, key, threads, plan.targets, optimum["lower"], most[key], file)
                 try:
                     told = process(order)
                 except RuntimeError as error:  # a failed run is a line
@@ -209,12 +216,16 @@ def main(words: list[str]) -> None:
         nargs="*",
         help="of Vowpal Wabbit; by default one",
     )
+    known = [*OURS, *ONLINE, *THEIRS]
+    parser.add_argument("--methods", nargs="+", default=known, choices=known, metavar="KEY", help=", ".join(known))
+    parser.add_argument("--targets", nargs="+", type=float, default=TARGETS, help="relative gaps")
     parser.add_argument("--lam", type=float, default=1.0)
     parser.add_argument("--out", type=Path, default=PLACE, metavar="DIR")
     said = parser.parse_args(words)
     once = said.repeats if said.vw_repeats is None else said.vw_repeats
     vw_threads = tuple(said.vw_threads or [1])
-    plan = Plan(said.lam, said.repeats, once, said.vw_passes, vw_threads)
+    targets = tuple(sorted(said.targets, reverse=True))
+    plan = Plan(said.lam, said.repeats, once, said.vw_passes, vw_threads, tuple(said.methods), targets)
     record = provenance.describe("table-1", ["python", "-m", "pianobench.experiments.clicks.table", *words])
     for data in said.data:
         lines: list[dict[str, Any]] = []
