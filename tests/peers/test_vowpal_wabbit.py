@@ -63,6 +63,23 @@ def test_the_intercept_is_not_penalised_nor_anything_without_a_penalty(three_or_
     assert "Zero or negative curvature" in bare.info["printed"]
 
 
+@pytest.mark.parametrize("key", BOTH)
+def test_the_point_after_each_pass_is_that_of_a_fit_of_so_many(three_or_eight: Rows, key: str) -> None:
+    X, y = three_or_eight
+    box: Any = make_peer(key)
+    native = box.convert(Problem(X, y, penalty=L2(2.0), fit_intercept=True))
+    passes, info = box.passes(native, 6, 1)
+    assert len(passes) == 6
+    for budget in (2, 5):
+        coef, b, _ = box.fit(native, budget, 1)
+        np.testing.assert_array_equal(passes[budget].coef, coef)
+        np.testing.assert_array_equal(passes[budget].b, b)
+        assert b.any()
+    seconds = [one.seconds for one in passes]
+    assert seconds == sorted(seconds)
+    assert seconds[-1] == info["seconds"]
+
+
 def test_the_settings_are_those_of_the_library() -> None:
     assert (make_peer("vw-bfgs").tol, make_peer("vw-bfgs").mem) == (1e-3, 15)  # type: ignore[attr-defined]
     problem = Problem(np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2, penalty=L2(1.0))
