@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/stamp-locked
 INSTALLED := $(VENV)/stamp-installed
 
-.PHONY: test reproduce methods lint lock wheel clean
+.PHONY: test reproduce methods clicks lint lock wheel clean
 .DEFAULT_GOAL := test
 
 test: $(INSTALLED)
@@ -21,6 +21,10 @@ reproduce: $(INSTALLED)
 # The stored table of methods and docs/methods.md, in about 25 minutes; what the store holds is not measured again.
 methods: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.methods_table
+
+# Table 1 of docs/click_data.md; by estimate two hours on two quiet cores. The module takes options for less.
+clicks: $(INSTALLED)
+	$(BIN)/python -m pianobench.experiments.clicks.table
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
