@@ -66,24 +66,30 @@ class NewtonCg:
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> NewtonCgState:
         f, G = problem.smooth(W0)
-        return NewtonCgState(W=W0.copy(), f=f, G=G, size=norm(G))
+        return NewtonCgState(W=W0.copy(), f=f, G=G, size=0.0)
 
     def step(self, problem: Problem, state: NewtonCgState) -> NewtonCgState:
         W, f, G = state.W, state.f, state.G
+        H, R = problem.curvature(W), without_free_shift(problem, G)
+        inverse = self.inverse(problem, H)
+        length = math.sqrt(max(dot(R, R if inverse is None else inverse(R)), 0.0))
+        size = state.size or length
         # departs: the book has sqrt(|G|), which depends on the units of F
-        eta = min(self.forcing, math.sqrt(norm(G) / (state.size or 1.0)))  # (2)
-        D, products = conjugate_gradients(
-            problem.curvature(W), without_free_shift(problem, G), eta, self.inner_steps
-        )  # (1)
+        eta = min(self.forcing, math.sqrt(length / (size or 1.0)))  # (2)
+        D, products = conjugate_gradients(H, R, eta, self.inner_steps, inverse)  # (1)
         D = without_free_shift(problem, D)
         line, slope = problem.line(W, D), dot(G, D)
         noise = 4.0 * float(np.finfo(W.dtype).eps) * abs(f)
         t = armijo(line, f, slope, 1.0, sufficient=self.sufficient, noise=noise) if slope < 0.0 else None
         products += state.products
         if t is None:  # F has no digits left to fall by
-            return replace(state, rejected=state.rejected + 1, products=products)
+            return replace(state, rejected=state.rejected + 1, products=products, size=size)
         f, G = line.smooth(t)
-        return replace(state, W=line.take(t), f=f, G=G, products=products)  # (3)
+        return replace(state, W=line.take(t), f=f, G=G, products=products, size=size)  # (3)
+
+    def inverse(self, problem: Problem, H: Curvature) -> Callable[[Array], Array] | None:
+        """Multiplies by a matrix near the inverse of H; None for the identity."""
+        return None
 
 
 def conjugate_gradients(
