@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pianobench.algorithms.loop import Result, solve
+from pianobench.algorithms.loop import solve
 from pianobench.algorithms.registry import make_solver
+from pianobench.algorithms.result import Result
 from pianobench.problems import L0, L1, L2, Problem, kkt_residual
 from pianobench.problems.certificates import with_best_intercept
 from pianobench.problems.penalties import Array

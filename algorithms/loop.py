@@ -6,13 +6,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pianobench.algorithms.contract import Breakdown, Solver
 from pianobench.algorithms.registry import solver_refusal
+from pianobench.algorithms.result import Checkpoint, Result
 from pianobench.problems import Certificate, Problem, certificate, separability
 from pianobench.problems.penalties import Array
 
@@ -21,72 +22,6 @@ WAIT = 8.0  # with `few` the next checkpoint is due at the latest when the work 
 PATIENCE = 10  # checkpoints without progress before a run is called stalled: the work has then grown fourfold
 MOST_MEMORY = 0.8  # of the machine's, that a solver may ask for
 LOWER, TIGHTER = 1e-13, 0.01  # relative decrease of F, or of the gap, that counts as progress
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """One row of a convergence curve.
-
-    Attributes
-    ----------
-    step : int
-    seconds : float
-        On the clock so far: `init` and the steps, nothing else.
-    gradient_equivalents, passes : float
-        Flops over those of one `smooth`; rows read over n.
-    objective, lower, gap : float
-        F, its certified lower bound, and (F - L) / F.
-    certificate : str
-        Kind of the bound.
-    residual : float
-        Relative KKT residual.
-    nnz : int
-        Weights that are not 0.
-    """
-
-    step: int
-    seconds: float
-    gradient_equivalents: float
-    passes: float
-    objective: float
-    lower: float
-    gap: float
-    certificate: str
-    residual: float
-    nnz: int
-
-
-@dataclass
-class Result:
-    """How a run ended.
-
-    Attributes
-    ----------
-    W : array (p, m)
-        The point judged last.
-    status : str
-        converged, budget, timeout, stalled, stationary, no-minimiser, diverged or breakdown.
-    reason : str
-        One sentence.
-    steps : int
-    setup_seconds, seconds : float
-        On the clock: in `init`, and in all.
-    checkpoints : list of Checkpoint
-    certificate : Certificate
-        Of W.
-    state : State
-        To go on from.
-    """
-
-    W: Array
-    status: str
-    reason: str
-    steps: int
-    setup_seconds: float
-    seconds: float
-    checkpoints: list[Checkpoint]
-    certificate: Certificate
-    state: Any = field(repr=False)
 
 
 def iterate(

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pianobench.algorithms.contract import Solver
-from pianobench.algorithms.loop import Result, solve
+from pianobench.algorithms.loop import solve
 from pianobench.algorithms.registry import make_solver
+from pianobench.algorithms.result import Result
 from pianobench.problems import Certificate, Penalty, Problem, certificate
 from pianobench.problems.penalties import Array
 

@@ -35,7 +35,7 @@ class Report:
 
     def write(self) -> None:
         """Write what is known."""
-        self.attempt.write("outcome", {**self.facts, "stage": self.stage, "peak_bytes": _peak_bytes()})
+        self.attempt.write("outcome", {**self.facts, "stage": self.stage, "peak_bytes": peak_bytes()})
 
     def end(self, status: str, reason: str) -> None:
         """Say how it ended."""
@@ -238,7 +238,7 @@ def _observed_threads() -> dict[str, Any]:
     return {"threads_observed": most, "thread_pools": json.dumps(pools)}
 
 
-def _peak_bytes() -> int | None:
+def peak_bytes() -> int | None:
     """Largest resident memory so far, or None where only the parent's readings can tell.
 
     Not `getrusage`: on Linux a new process inherits that number from the one that started it.

@@ -16,8 +16,9 @@ from pianobench.algorithms import l0_path
 from pianobench.algorithms.centring import centred
 from pianobench.algorithms.contract import Solver
 from pianobench.algorithms.estimators.training import Training
-from pianobench.algorithms.loop import Checkpoint, Result, solve
+from pianobench.algorithms.loop import solve
 from pianobench.algorithms.registry import make_solver
+from pianobench.algorithms.result import Checkpoint, Result
 from pianobench.problems import Penalty, Problem, certificate
 from pianobench.problems.engines.memory import MemoryRows
 from pianobench.problems.kernels.compiled import threads

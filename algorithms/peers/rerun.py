@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pianobench.algorithms.loop import LOWER, TIGHTER, Checkpoint, Result
+from pianobench.algorithms.loop import LOWER, TIGHTER
 from pianobench.algorithms.peers.contract import BlackBox
 from pianobench.algorithms.peers.fits import Fit, Fitter, Raised
+from pianobench.algorithms.result import Checkpoint, Result
 from pianobench.problems import Problem, separability
 
 GROWTH = 1.5  # of the budget from fit to fit: all fits together take about three times as long as the last

@@ -23,7 +23,7 @@ from pianobench.algorithms.registry import make_solver
 from pianobench.datasets.kdd12.auc import Area, auc
 from pianobench.datasets.kdd12.encoded import Encoded
 from pianobench.datasets.kdd12.named import prepared
-from pianobench.experiments.measure import _peak_bytes as peak_bytes
+from pianobench.experiments.measure import peak_bytes
 from pianobench.problems import L2, Problem
 from pianobench.problems.kernels.compiled import threads
 from pianobench.problems.penalties import Array
