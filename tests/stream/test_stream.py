@@ -1,6 +1,8 @@
 """Learning from a stream: the log, the rules, the samples, the pairs carried over, and the special cases."""
 
 import math
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -61,7 +63,7 @@ def test_rows_kept_do_not_depend_on_the_batches(cuts, capacity, sparse):
     logs = []
     for edges in ([0, 200], [0, *sorted(cuts), 200]):
         log = Log([0, 1], L2(1.0), capacity=capacity)
-        for low, high in zip(edges[:-1], edges[1:], strict=True):
+        for low, high in pairwise(edges):
             log.add(X[low:high], y[low:high])
         log.add(X[:1], y[:1])  # so that all rows before are old
         logs.append(log)
@@ -216,7 +218,7 @@ def test_rule_as_written_goes_blind_and_the_repaired_one_does_not():
 
 def test_errors_say_nothing_where_clicks_are_rare():
     """At 3 % clicks a good model, none and its reverse make the same errors, and log loss tells them apart."""
-    X, y = batch(5, 20_000, shift=-5.0, weights=0.5 * TRUE)
+    X, y = batch(5, 20_000, shift=-4.0, weights=0.5 * TRUE)
     assert 0.005 < y.mean() < 0.05
     problem = Problem(X, y, penalty=L2(1.0))
     good = solve(make_solver("lbfgs"), problem).W
@@ -227,7 +229,7 @@ def test_errors_say_nothing_where_clicks_are_rare():
     scores = [Score.of(problem, W) for W in (good, constant, reverse)]
     errors, losses = [s.error for s in scores], [s.log_loss for s in scores]
     assert max(errors) - min(errors) < 0.25 * y.mean()
-    assert losses[0] < 0.9 * losses[1] < 0.9 * losses[2]
+    assert losses[0] < 0.95 * losses[1] < 0.95 * losses[2]
 
 
 def test_no_update_without_drift_and_one_after_it():
@@ -255,7 +257,7 @@ def test_sample_sizes_follow_the_rise():
 
 @pytest.mark.parametrize("penalty", [L2(3.0), L1(3.0)], ids=["l2", "l1"])
 def test_pairs_are_rescaled_to_the_new_rows(penalty):
-    """Twice the rows: y of the loss doubles and that of the penalty does not, as a run on the double log would have it."""
+    """Twice the rows: y of the loss doubles and that of the penalty does not, as on the double log."""
     X, y = batch(0)
     rng = np.random.default_rng(0)
     trainer = LbfgsRun(tol=1e-6)
@@ -319,19 +321,19 @@ def test_one_row_a_batch_is_online_gradient_descent():
 
 
 def test_online_sums_go_on_from_batch_to_batch():
-    """A pass over two batches in the order of their rows is one over both, where columns have the same largest value."""
+    """The sums of squares of a batch begin where those of the batch before ended."""
     X, y = batch(0, 40)
-    X[0], X[20] = 5.0, 5.0
-    problem = Problem(X, y, fit_intercept=False)
-    whole = AdaGrad().init(problem, problem.zeros(), np.random.default_rng(0))
-    trainer, memory, W = AdaGradPass(), {}, problem.zeros()
-    sums = np.zeros_like(whole.A)
-    for half in (slice(0, 20), slice(20, 40)):
-        part = Problem(X[half], y[half], classes=[0, 1], fit_intercept=False)
-        found = trainer.train(part, W, memory, 0, np.random.default_rng(0))
-        assert (found.memory["A"] >= sums).all()
-        W, memory, sums = found.W, found.memory, found.memory["A"]
-    assert sums.min() > 0
+    X[:] = np.sign(X)  # all columns have the same largest value
+    first, second = (Problem(X[h], y[h], classes=[0, 1], fit_intercept=False) for h in (slice(0, 20), slice(20, 40)))
+    rng = np.random.default_rng
+    one = AdaGradPass().train(first, first.zeros(), {}, 0, rng(0))
+    two = AdaGradPass().train(second, one.W, one.memory, 1, rng(1))
+    method = AdaGrad()
+    begun = method.init(second, one.W, rng(1))
+    lockstep = method.step(second, replace(begun, A=one.memory["A"].copy()))
+    np.testing.assert_array_equal(two.W, lockstep.W)
+    assert not np.array_equal(two.W, method.step(second, begun).W)
+    assert (two.memory["A"] >= one.memory["A"]).all()
 
 
 def test_least_squares_with_equal_weights_is_ordinary():
