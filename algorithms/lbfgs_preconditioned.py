@@ -4,6 +4,7 @@ Minimises a smooth F(W): no penalty or l2. Monotone; locally linear rate. L-BFGS
 
 (1) H0 = M^-1, M the metric of `kronecker_metric` at a W of before         instead of a multiple of the identity
 (2) a new M as soon as the steps since the last have taken as long as it    so it never costs more than the steps do
+(3) where M takes longer than a few gradients, it is made of random rows    drawn once: many rows tell no more of it
 
 M is close to the Hessian, so H0 needs no factor gamma and a step of length 1 is nearly always taken. M at W = 0 is the
 Hessian: the first step from there is Newton's.
@@ -15,10 +16,11 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pianobench.algorithms.centring import without_free_shift
 from pianobench.algorithms.contract import Breakdown, State
-from pianobench.algorithms.kronecker_metric import Metric, kronecker_metric, solved, steps_worth
+from pianobench.algorithms.kronecker_metric import Metric, kronecker_metric, sample, solved, steps_worth
 from pianobench.algorithms.lbfgs import dot, line_searched, usable
 from pianobench.problems import Problem
 from pianobench.problems.kernels.compiled.quasi_newton import first_loop, second_loop
@@ -42,6 +44,7 @@ class LbfgsPreconditionedState(State):
     U: Array  # (m, m)
     D: Array  # (p, m)
     age: int  # steps since the metric was made
+    drawn: NDArray[np.intp] | None = None  # rows that the metric is made of, ascending; None: all
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,10 @@ class LbfgsPreconditioned:
         f, G = problem.smooth(W0)
         slots = self.memory_pairs + 1
         S, Y = (np.zeros((slots, W0.size), W0.dtype) for _ in range(2))
-        metric = kronecker_metric(problem, W0)
+        drawn = sample(problem, rng)  # (3)
+        metric = kronecker_metric(problem, W0, drawn)._asdict()
         return LbfgsPreconditionedState(
-            W=W0.copy(), f=f, G=G, S=S, Y=Y, rho=np.zeros(slots), newest=-1, pairs=0, age=0, **metric._asdict()
+            W=W0.copy(), f=f, G=G, S=S, Y=Y, rho=np.zeros(slots), newest=-1, pairs=0, age=0, drawn=drawn, **metric
         )
 
     def step(self, problem: Problem, state: LbfgsPreconditionedState) -> LbfgsPreconditionedState:
@@ -87,7 +91,7 @@ class LbfgsPreconditioned:
         if trial is None:  # pairs spoilt by rounding, or a metric that is far off: begin again, W unchanged
             if not state.pairs and not state.age:
                 raise Breakdown("no step in the metric lowers F by more than its rounding error")
-            return replace(state, rejected=state.rejected + 1, pairs=0, age=0, **self._metric(problem, W))
+            return replace(state, rejected=state.rejected + 1, pairs=0, age=0, **self._metric(problem, state, W))
         W_new, f_new, G_new = trial
         changed: dict[str, Any] = {"W": W_new, "f": f_new, "G": G_new, "age": state.age + 1}
         s, y = W_new - W, G_new - G
@@ -95,8 +99,8 @@ class LbfgsPreconditioned:
             newest, rho = (state.newest + 1) % len(state.S), state.rho.copy()
             state.S[newest], state.Y[newest], rho[newest] = s.ravel(), y.ravel(), 1.0 / dot(s, y)
             changed |= {"newest": newest, "rho": rho, "pairs": min(state.pairs + 1, self.memory_pairs)}
-        if changed["age"] >= max(steps_worth(problem), FEWEST):  # (2)
-            changed |= {"age": 0, **self._metric(problem, W_new)}
+        if changed["age"] >= max(steps_worth(problem, state.drawn), FEWEST):  # (2)
+            changed |= {"age": 0, **self._metric(problem, state, W_new)}
         return replace(state, **changed)
 
     def _product(self, problem: Problem, state: LbfgsPreconditionedState, G: Array) -> Array:
@@ -109,5 +113,5 @@ class LbfgsPreconditioned:
         second_loop(q, *ring)
         return q.reshape(G.shape)
 
-    def _metric(self, problem: Problem, W: Array) -> dict[str, Any]:
-        return kronecker_metric(problem, W)._asdict()
+    def _metric(self, problem: Problem, state: LbfgsPreconditionedState, W: Array) -> dict[str, Any]:
+        return kronecker_metric(problem, W, state.drawn)._asdict()

@@ -11,7 +11,7 @@ from cases import draw
 
 from pianobench.algorithms import iterate, make_solver, solve
 from pianobench.algorithms.auto import choose
-from pianobench.algorithms.kronecker_metric import kronecker_metric, solved
+from pianobench.algorithms.kronecker_metric import EIGEN_FLOPS, ROWS_EACH, kronecker_metric, sample, solved
 from pianobench.algorithms.lbfgs import two_loop
 from pianobench.algorithms.lbfgs_preconditioned import LbfgsPreconditioned
 from pianobench.problems import L0, L1, L2, Problem
@@ -50,6 +50,27 @@ def test_a_column_without_entries_stays_apart() -> None:
     V = solved(kronecker_metric(problem, problem.zeros()), np.ones((problem.p, problem.m)))
     np.testing.assert_allclose(V[-1], 0.5, rtol=1e-14)
     assert not solve(LbfgsPreconditioned(), problem, max_steps=5).W[-1].any()
+
+
+def test_some_rows_stand_for_all_where_the_metric_is_dear() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 60))
+    y = (X[:, 0] + rng.normal(size=4000) > 0).astype(int)
+    problem = Problem(X, y, penalty=L2(1.0))
+    rows = sample(problem, rng)
+    assert rows is not None
+    assert rows.size == np.unique(rows).size == ROWS_EACH * problem.p
+    cheap = Problem(X[:, :5], y, penalty=L2(1.0)), problem.rows(np.arange(2 * rows.size - 1)), Problem(X, y)
+    assert [sample(one, rng) for one in cheap] == [None, None, None]  # few columns, few rows, no penalty
+    W = rng.normal(size=(problem.p, problem.m))
+    twice = problem.rows(np.repeat(np.arange(1500), 2))
+    for one, half in zip(kronecker_metric(twice, W), kronecker_metric(twice, W, np.arange(0, 3000, 2)), strict=True):
+        np.testing.assert_allclose(np.abs(one), np.abs(half), rtol=1e-6, atol=1e-12)
+    first, second = itertools.islice(iterate(LbfgsPreconditioned(), problem, rng=rng), 2)
+    assert first.drawn is not None
+    assert second.drawn is first.drawn
+    assert problem.meter.total.flops < problem.prices.product(problem.p / problem.m).flops + EIGEN_FLOPS * 70**3
+    assert solve(LbfgsPreconditioned(), problem, tol=1e-9).steps < 20
 
 
 def test_the_ring_is_the_two_loops() -> None:
