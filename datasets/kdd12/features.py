@@ -8,9 +8,9 @@ columns; model 2 adds the conjunction of query and advertisement, 19 entries a r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +140,27 @@ class Features:
                 seen[kind].append(sums.rate(recipe.smoothing))
             first += len(log)
         self.edges = {kind: _quantiles(np.concatenate(rates), recipe.bins) for kind, rates in seen.items()}
+
+    def export(self) -> dict[str, NDArray[Any]]:
+        """All that was learned, as arrays."""
+        edges = {f"edges/{'+'.join(kind)}": values for kind, values in self.edges.items()}
+        return edges | {f"rates/{name}": values for name, values in self.rates.export().items()}
+
+    @classmethod
+    def load(cls, saved: Mapping[str, NDArray[Any]], recipe: Recipe) -> Self:
+        """The features that `export` gave.
+
+        Raises
+        ------
+        KeyError, ValueError
+            The arrays are not those of features of this recipe.
+        """
+        features = cls.__new__(cls)
+        features.recipe = recipe
+        own = {name.removeprefix("rates/"): values for name, values in saved.items() if name.startswith("rates/")}
+        features.rates = Rates.load(own, recipe.kinds)
+        features.edges = {kind: saved[f"edges/{'+'.join(kind)}"] for kind in recipe.kinds}
+        return features
 
     def columns(self, log: Log, first: int | None = None) -> NDArray[np.uint32]:
         """The columns in which each row has its ones, ascending; shape (n, per_row).

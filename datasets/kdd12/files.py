@@ -210,6 +210,25 @@ class LogFile:
                 yield log if first >= start else log.rows(slice(start - first, None))
             first += len(log)
 
+    def lines(self, text: bytes, first: int) -> Log:
+        """The rows of a text of whole lines, the first of which has this number in the file.
+
+        Raises
+        ------
+        UnusableFile
+            No line so far is of the layout, or none that is not is tolerated.
+        """
+        return Log(self._sieve.lines(text, first))
+
+    def check(self) -> None:
+        """Refuse the file if more lines have been left out by `lines` than are tolerated.
+
+        Raises
+        ------
+        UnusableFile
+        """
+        self._sieve.check()
+
     def remarks(self) -> str:
         """What `skipped` has, in words."""
         return f"{self._sieve.path.name}: {self.skipped}" if self.skipped.count else ""

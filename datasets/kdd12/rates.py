@@ -14,8 +14,9 @@ stands for rates as the paper may have them, with the row's own clicks in them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,6 +141,34 @@ class Rates:
         if numbers is not None and self.folds > 1:
             total -= sums[np.arange(len(log)), self._fold(numbers)]
         return Sums(total[:, 0], total[:, 1], total[:, 2] / _UNIT)
+
+    def export(self) -> dict[str, NDArray[Any]]:
+        """All that was learned, as arrays."""
+        counts = np.array([self.folds, self.rows, self.clicks, self.views], np.int64)
+        saved: dict[str, NDArray[Any]] = {"counts": counts, "base": self._parts}
+        for kind, table in self._tables.items():
+            saved[f"keys/{'+'.join(kind)}"], saved[f"sums/{'+'.join(kind)}"] = table.export()
+        return saved
+
+    @classmethod
+    def load(cls, saved: Mapping[str, NDArray[Any]], kinds: Sequence[Kind]) -> Self:
+        """The rates that `export` gave.
+
+        Raises
+        ------
+        KeyError, ValueError
+            The arrays are not those of rates of these identifiers.
+        """
+        rates = cls.__new__(cls)
+        rates.folds, rates.rows, rates.clicks, rates.views = map(int, saved["counts"])
+        rates._parts = saved["base"]
+        rates.base = rates._parts / _UNIT
+        names = {kind: "+".join(kind) for kind in kinds}
+        rates._tables = {kind: Table.load(saved[f"keys/{name}"], saved[f"sums/{name}"]) for kind, name in names.items()}
+        widths = {saved[f"sums/{name}"].shape[1] for name in names.values()}
+        if rates.base.shape != (PLACES,) or widths != {_STATISTICS * rates.folds}:
+            raise ValueError(f"there are {rates.base.shape} places and {widths} sums for {rates.folds} folds")
+        return rates
 
     def known(self, kind: Kind) -> int:
         """How many different identifiers the training rows have."""

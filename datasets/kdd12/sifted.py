@@ -157,6 +157,31 @@ class Sieve(Generic[Rows]):
         if self.skipped.count > self.tolerated * lines:
             self._refuse()
 
+    def lines(self, text: bytes, first: int) -> Rows:
+        """The rows of whole lines, of which the first has this number; `skipped` goes on counting.
+
+        Raises
+        ------
+        UnusableFile
+            No line so far is of the form, or none that is not is tolerated.
+        """
+        text = text.replace(b"\r\n", b"\n") if b"\r" in text else text
+        rows = self._sifted(text, first, True)
+        self.skipped.rows += self.form.count(rows)
+        if self.skipped.count and (self.tolerated == 0 or not self.skipped.rows):
+            self._refuse()
+        return rows
+
+    def check(self) -> None:
+        """Refuse the file if more lines have been left out than are tolerated.
+
+        Raises
+        ------
+        UnusableFile
+        """
+        if self.skipped.count > self.tolerated * (self.skipped.rows + self.skipped.count):
+            self._refuse()
+
     def _read(self, stream: IO[bytes]) -> Any:
         size = None if self.path.suffix.lower() in PACKED else self.path.stat().st_size
         line, done, told = 0, 0, self.skipped

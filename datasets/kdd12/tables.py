@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,6 +59,28 @@ class Table:
     def __len__(self) -> int:
         self._merge()
         return len(self._keys)
+
+    def export(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Keys (k,), ascending, and their sums (k, width)."""
+        self._merge()
+        return self._keys, self._sums
+
+    @classmethod
+    def load(cls, keys: NDArray[np.uint64], sums: NDArray[np.int64]) -> Self:
+        """The table that `export` gave.
+
+        Raises
+        ------
+        ValueError
+            The arrays are not those of a table.
+        """
+        if keys.dtype != np.uint64 or sums.dtype != np.int64 or sums.ndim != 2 or keys.shape != sums.shape[:1]:
+            raise ValueError(f"keys are {keys.dtype} {keys.shape} and sums {sums.dtype} {sums.shape}")
+        if not (keys[1:] > keys[:-1]).all():
+            raise ValueError("keys do not ascend")
+        table = cls(sums.shape[1])
+        table._keys, table._sums = keys, sums
+        return table
 
     def _merge(self) -> None:
         if not self._waiting:

@@ -76,6 +76,23 @@ def read(
     return _parsed(rows, sizes, rule, first)
 
 
+def of_lines(text: bytes, first: int, path: Path) -> Parsed:
+    """Rows of whole lines, the first of which has this number; column l is the index l as written, from 0.
+
+    For files read in pieces: neither the lowest index nor the number of columns is known beforehand.
+
+    Raises
+    ------
+    Unreadable
+    """
+    rule, rows = Rule(False, 0, None), _Rows()
+    text = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
+    block = _at_once(text, rule)
+    if block is None or not rows.add(*block):
+        rows.add(*by_line(text, rule, first, path))
+    return _parsed(rows, [rows.n], rule, 0)
+
+
 def _rule(base: Any, n_features: Any, fields: Any) -> Rule:
     if base is not None and (type(base) is not int or base not in (0, 1)):
         raise Unreadable(f"base={base!r}: 0 or 1 is expected, the index of the first column")
