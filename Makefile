@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 LOCKED := $(VENV)/stamp-locked
 INSTALLED := $(VENV)/stamp-installed
 
-.PHONY: test reproduce methods clicks lint lock wheel clean
+.PHONY: test reproduce methods clicks table2 streams lint lock wheel clean
 .DEFAULT_GOAL := test
 
 test: $(INSTALLED)
@@ -25,6 +25,14 @@ methods: $(INSTALLED)
 # Table 1 of docs/click_data.md; by estimate two hours on two quiet cores. The module takes options for less.
 clicks: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.clicks.table
+
+# Table 2 of docs/streams.md; by estimate 40 minutes on a quiet core, the rows encoded once. The module takes options.
+table2: $(INSTALLED)
+	$(BIN)/python -m pianobench.experiments.streams.table2
+
+# Streams with drift, the flaws of the rule, and the figures of docs/streams.md; about 6 minutes on one core.
+streams: $(INSTALLED)
+	$(BIN)/python -m pianobench.experiments.streams.measure
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -47,13 +47,17 @@ class LbfgsRun:
                 f"a stream takes l2, l1 or an elastic net, not {problem.pen.kind}: a sample of few rows may be "
                 "separable and then has no minimiser without one; give a small l2"
             )
-        method = _LbfgsFrom if problem.pen.kind == "l2" else _OwlQnFrom
-        found = solve(method(given=memory), problem, W0=W, tol=self.tol, max_steps=self.most, few=True)
-        state = found.state
-        # y of the loss alone: only that part grows with the rows
-        losses = state.pairs_y - problem.pen.l2 * state.pairs_s
-        kept = {"pairs_s": state.pairs_s, "pairs_y": losses} if self.carry else {}
-        return Trained(found.W, kept, found.steps)
+        method = self.method(problem, memory)
+        found = solve(method, problem, W0=W, tol=self.tol, max_steps=self.most, few=True)
+        return Trained(found.W, self.memory(problem, found.state) if self.carry else {}, found.steps)
+
+    def method(self, problem: Problem, memory: Memory) -> Lbfgs | OwlQn:
+        """The solver that begins with the pairs of the memory."""
+        return _LbfgsFrom(given=memory) if problem.pen.kind == "l2" else _OwlQnFrom(given=memory)
+
+    def memory(self, problem: Problem, state: Any) -> Memory:
+        """The pairs of its state, y of the loss alone: only that part grows with the rows."""
+        return {"pairs_s": state.pairs_s, "pairs_y": state.pairs_y - problem.pen.l2 * state.pairs_s}
 
     def rescaled(self, memory: Memory, factor: float) -> Memory:
         return {**memory, "pairs_y": memory["pairs_y"] * factor} if memory else {}
