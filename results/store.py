@@ -77,6 +77,10 @@ class Store:
             else:
                 return Attempt(cell / f"{number:03d}")
 
+    def cells(self) -> list[str]:
+        """Keys of all cells that were ever begun."""
+        return sorted(path.name for path in (self.root / "cells").glob("*"))
+
     def attempts(self, key: str) -> list[Attempt]:
         """All attempts of this cell, oldest first."""
         cell = self.root / "cells" / key

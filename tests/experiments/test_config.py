@@ -12,7 +12,9 @@ from pianobench.experiments.mistakes import UserMistake
 
 NOT_EVERYWHERE = {  # of the folder of real sets beside the checkout
     *("letter", "usps", "fashion_mnist_t10k", "clef_imclef07a", "satimage", "shuttle", "phoneme", "khan_srbct"),
-    *("nci60", "news20_bydate", "sector", "clinc150", "banking77"),
+    *("nci60", "news20_bydate", "sector", "clinc150", "banking77", "pendigits", "vowel", "segment", "vehicle"),
+    *("texture", "dna", "mnist_5k", "movement_libras", "collagen_ftir", "soybean", "golub", "reuters_r8"),
+    *("primary_cancers_mirna", "agaricus", "criteo_tiny"),
 }
 GOOD = """
 title = "Test"
