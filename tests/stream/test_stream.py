@@ -197,9 +197,10 @@ def test_rule_as_written_goes_blind_and_the_repaired_one_does_not():
         errors = 0.2 + 0.02 * rng.standard_normal(t)
         totals = np.cumsum(errors) / np.arange(1, t + 1)
         past = np.full((t, len(RECORD)), np.nan)
-        for name, values in (("total_error", totals), ("rise", errors - totals), ("updated", np.zeros(t))):
-            past[:, RECORD.index(name)] = values
         n = 10_000.0
+        known = {"error": errors, "weight": n, "total_error": totals, "rise": errors - totals, "updated": 0.0}
+        for name, values in known.items():
+            past[:, RECORD.index(name)] = values
         state = StreamState(
             W=np.zeros((1, 2)),
             t=t,
@@ -238,6 +239,14 @@ def test_no_update_without_drift_and_one_after_it():
     assert state.column("updated")[-1] == 1
     assert state.column("updated")[1:-1].sum() <= 1
     assert state.column("new_rows")[-1] > 10 * state.column("old_rows")[-1]
+
+
+def test_a_second_drift_is_seen_as_the_first_one():
+    """All rows so far are of three laws by then: the model of the second one is measured by what came since."""
+    laws = [TRUE] * 6 + [-TRUE] * 8 + [TRUE[::-1]] * 2
+    _, state = run(make_stream("sa-lbfgs-repaired", rows=1000), [batch(s, 1000, weights=w) for s, w in enumerate(laws)])
+    assert state.column("updated")[[6, 14]].tolist() == [1, 1]
+    assert state.column("spread")[14] < 2 * state.column("spread")[6]
 
 
 def test_sample_sizes_follow_the_rise():
