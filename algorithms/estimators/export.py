@@ -38,7 +38,7 @@ def to_sklearn(model: Any) -> Any:
         **_penalty(LogisticRegression, C, ratio),
         solver="saga" if ratio else "lbfgs",
         fit_intercept=model.fit_intercept,
-        class_weight=model.class_weight,
+        class_weight=getattr(model, "class_weight", None),
     )
     coef, intercept = model.coef_, model.intercept_
     if m == 2:

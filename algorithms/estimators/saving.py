@@ -36,9 +36,9 @@ def save(model: Any, path: str | Path) -> None:
         "format": "pianobench model",
         "version": VERSION,
         "class": type(model).__name__,
-        "parameters": {name: _plain(name, value) for name, value in model.get_params(deep=False).items()},
+        "parameters": {name: to_plain(name, value) for name, value in model.get_params(deep=False).items()},
         "fitted": {name: _number(getattr(model, name)) for name in NUMBERS if hasattr(model, name)},
-        "classes": _plain("classes_", model.classes_),
+        "classes": to_plain("classes_", model.classes_),
         "feature_names": None if names is None else [str(name) for name in names],
     }
     arrays = {HEAD: np.frombuffer(json.dumps(head, allow_nan=False).encode(), np.uint8), **arrays}
@@ -83,11 +83,11 @@ def load(kind: type[Any], path: str | Path) -> Any:
 
 
 def _model(kind: type[Any], head: dict[str, Any], arrays: dict[str, Any]) -> Any:
-    model = kind(**{name: _value(value) for name, value in head["parameters"].items()})
+    model = kind(**{name: from_plain(value) for name, value in head["parameters"].items()})
     for name, value in head["fitted"].items():
         if name in NUMBERS:
             setattr(model, name, math.nan if value is None else value)
-    model.classes_ = _value(head["classes"])
+    model.classes_ = from_plain(head["classes"])
     model.history_ = {name.partition("/")[2]: column for name, column in arrays.items() if name.startswith("history/")}
     for name in (*ARRAYS, *OF_A_CHOICE):
         if name in arrays:
@@ -100,7 +100,7 @@ def _model(kind: type[Any], head: dict[str, Any], arrays: dict[str, Any]) -> Any
     return model
 
 
-def _plain(name: str, value: Any) -> Any:
+def to_plain(name: str, value: Any) -> Any:
     """A value as JSON that tells its kind where JSON's own does not."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -109,37 +109,37 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, np.ndarray):
-        return {"array": [_plain(name, item) for item in value.ravel().tolist()], "dtype": value.dtype.str}
+        return {"array": [to_plain(name, item) for item in value.ravel().tolist()], "dtype": value.dtype.str}
     if isinstance(value, list | tuple):
-        return {"list": [_plain(name, item) for item in value]}
+        return {"list": [to_plain(name, item) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[_plain(name, key), _plain(name, item)] for key, item in value.items()]}
+        return {"dict": [[to_plain(name, key), to_plain(name, item)] for key, item in value.items()]}
     key = next((k for k, e in SOLVERS.items() if type(value).__name__ == e.place.partition(":")[2]), None)
     if key is not None and is_dataclass(value):
-        return {"solver": key, "parameters": _plain(name, asdict(value))}  # type: ignore[arg-type]
+        return {"solver": key, "parameters": to_plain(name, asdict(value))}  # type: ignore[arg-type]
     raise ValueError(
         f"{name}={value!r} cannot be written to a file: "
         f"give set_params({name}=...) a number, a text or None before saving"
     )
 
 
-def _value(plain: Any) -> Any:
-    """What `_plain` was given."""
+def from_plain(plain: Any) -> Any:
+    """What `to_plain` was given."""
     if isinstance(plain, list) or not isinstance(plain, dict):
         return plain
     if "bytes" in plain:
         return bytes.fromhex(plain["bytes"])
     if "array" in plain:
-        items = [_value(item) for item in plain["array"]]
+        items = [from_plain(item) for item in plain["array"]]
         dtype = np.dtype(plain["dtype"])
         array = np.empty(len(items), dtype)
         array[:] = items
         return array
     if "list" in plain:
-        return [_value(item) for item in plain["list"]]
+        return [from_plain(item) for item in plain["list"]]
     if "dict" in plain:
-        return {_value(key): _value(item) for key, item in plain["dict"]}
-    return make_solver(plain["solver"], **_value(plain["parameters"]))
+        return {from_plain(key): from_plain(item) for key, item in plain["dict"]}
+    return make_solver(plain["solver"], **from_plain(plain["parameters"]))
 
 
 def _number(value: Any) -> Any:

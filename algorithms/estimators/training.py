@@ -102,7 +102,7 @@ def training(
     renumbered = np.zeros(known.size, np.intp)  # a row of an absent class has weight 0, whatever class it is given
     renumbered[present] = np.arange(present.size)
     part = replace(part, codes=renumbered[codes], weights=weights / unit, m=present.size)
-    return Training(MemoryRows((part,)), _in_kind_of(y, known), present.astype(np.intp), unit, fit_intercept)
+    return Training(MemoryRows((part,)), in_kind_of(y, known), present.astype(np.intp), unit, fit_intercept)
 
 
 def _by_class(class_weight: Any, known: NDArray[Any], codes: NDArray[np.intp], weights: Array) -> Array:
@@ -131,7 +131,7 @@ def _by_class(class_weight: Any, known: NDArray[Any], codes: NDArray[np.intp], w
     return factor
 
 
-def _in_kind_of(y: Any, known: NDArray[Any]) -> NDArray[Any]:
+def in_kind_of(y: Any, known: NDArray[Any]) -> NDArray[Any]:
     """The classes with y's dtype where that is one of strings as objects."""
     given = getattr(y, "dtype", None)
     if given is not None and known.dtype.kind in "US" and np.asarray(y).dtype == object:

@@ -27,12 +27,15 @@ class Entry:
         Whether the log must keep all rows.
     make : callable
         Of the rows of a sample and the relative gap.
+    penalties : tuple of str
+        Those that it takes.
     """
 
     title: str
     about: str
     whole: bool
     make: Callable[[int, float], Learner]
+    penalties: tuple[str, ...] = ("l2", "l1", "elasticnet")
 
 
 def _solved(tol: float) -> OnlineStart:
@@ -63,6 +66,7 @@ STREAMS: dict[str, Entry] = {
         "one pass of AdaGrad over every batch",
         False,
         lambda _rows, _tol: Learner(Always(), Newest(), AdaGradPass(), AdaGradPass()),
+        ("l2",),  # the pass knows no other, and would leave it out unsaid
     ),
     "subsample-warm": Entry(
         "Sample of all rows, warm",
@@ -107,8 +111,25 @@ def make_stream(key: str, rows: int = ROWS, tol: float = TOL) -> Learner:
     ValueError
         There is none of that name, or a value is out of its range.
     """
+    return _entry(key).make(rows, tol)
+
+
+def check_penalty(key: str, kind: str | None) -> None:
+    """Refuse a penalty that the learner of that name does not take.
+
+    Raises
+    ------
+    ValueError
+        As `make_stream`, or the penalty is none of its own.
+    """
+    taken = _entry(key).penalties
+    if kind not in taken:
+        raise ValueError(f"penalty={kind!r}: {key} takes {' or '.join(map(repr, taken))}")
+
+
+def _entry(key: str) -> Entry:
     if key not in STREAMS:
-        near = difflib.get_close_matches(key, STREAMS, n=1)
+        near = difflib.get_close_matches(str(key), STREAMS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"stream method {key!r} is unknown: {hint}they are {', '.join(STREAMS)}")
-    return STREAMS[key].make(rows, tol)
+    return STREAMS[key]

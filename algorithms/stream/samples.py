@@ -10,6 +10,8 @@ import numpy as np
 from pianobench.algorithms.stream.log import Log
 from pianobench.problems import Problem
 
+_MOST = 10**9  # rows of a kind that NumPy draws from
+
 
 @dataclass(frozen=True)
 class ByRise:
@@ -67,7 +69,8 @@ class Uniform:
     def choose(self, log: Log, mu: float, rng: np.random.Generator) -> tuple[Problem, int, int]:
         assert log.newest is not None
         size = min(self.rows, log.rows)
-        new = int(rng.hypergeometric(log.newest.n, log.old_rows, size)) if log.old_rows else size
+        old_rows = min(log.old_rows, _MOST - 1)  # beyond, the sample holds next to none of the batch either way
+        new = int(rng.hypergeometric(log.newest.n, old_rows, size)) if old_rows else size
         old = min(size - new, log.kept)
         return log.sample(new, old, rng), new, old
 

@@ -11,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pianobench.algorithms import make_solver, solve
-    from pianobench.algorithms.estimators import MultinomialLogisticRegression, MultinomialLogisticRegressionCV
+    from pianobench.algorithms.estimators import (
+        MultinomialLogisticRegression,
+        MultinomialLogisticRegressionCV,
+        StreamingLogisticRegression,
+    )
     from pianobench.experiments.compare_api import compare
     from pianobench.problems import L0, L1, L2, ElasticNet, Problem, certificate
 
@@ -24,6 +28,7 @@ __all__ = [
     "MultinomialLogisticRegression",
     "MultinomialLogisticRegressionCV",
     "Problem",
+    "StreamingLogisticRegression",
     "__version__",
     "certificate",
     "compare",
@@ -44,6 +49,7 @@ _HOME = {
     "MultinomialLogisticRegression": "pianobench.algorithms.estimators",
     "MultinomialLogisticRegressionCV": "pianobench.algorithms.estimators",
     "Problem": "pianobench.problems",
+    "StreamingLogisticRegression": "pianobench.algorithms.estimators",
     "certificate": "pianobench.problems",
     "compare": "pianobench.experiments.compare_api",
     "make_solver": "pianobench.algorithms",
