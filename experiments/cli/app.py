@@ -15,6 +15,7 @@ from pianobench.experiments.cli.doctor import doctor
 from pianobench.experiments.cli.fetch import fetch
 from pianobench.experiments.cli.init_config import init_config
 from pianobench.experiments.cli.reproduce import reproduce
+from pianobench.experiments.cli.stream import stream
 from pianobench.results.store import DEFAULT_ROOT
 
 app = typer.Typer(
@@ -179,3 +180,4 @@ app.command()(doctor)
 app.command()(fetch)
 app.command()(clean)
 app.command("init-config")(init_config)
+app.command()(stream)
