@@ -1,0 +1,67 @@
+"""Every learner along streams with drift: what it decides, how it predicts, what it reads and how long it takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from pianobench.algorithms.stream import STREAMS, Log, Score, StreamState, make_stream
+from pianobench.datasets.kdd12.auc import auc
+from pianobench.experiments.streams.rows import Stream
+from pianobench.problems import L2, Problem
+from pianobench.problems.penalties import Array
+
+BATCHES, HELD_OUT, SAMPLE = 12, 10_000, 2_000
+RATES = (0.03, 0.3)
+SIZES = (0.0, 0.25, 0.5, 1.0, 2.0)
+SEEDS, GRADUAL = range(8), range(5)
+
+
+def streams(seeds: range = SEEDS) -> list[Stream]:
+    """No drift, a sudden one of growing size, and a gradual one, at each click rate."""
+    found = []
+    for rate in RATES:
+        for seed in seeds:
+            found += [Stream("sudden" if size else "none", rate, size, seed) for size in SIZES]
+            found += [Stream("gradual", rate, 1.0, seed)] if seed in GRADUAL else []
+    return found
+
+
+def run(stream: Stream, keys: tuple[str, ...] = tuple(STREAMS), batches: int = BATCHES) -> Iterator[dict[str, Any]]:
+    """A line for each learner and batch.
+
+    ``area_before`` and ``area`` are of the models before and after the batch on rows held out of the batch's law, as
+    is ``held_out``, the log loss of the one after. ``cpu_seconds`` are those of a step: score, decision, sample and
+    training, its own certificates included.
+    """
+    rows = [stream.batch(t) for t in range(batches)]
+    tests = [_held_out(stream, t) for t in range(batches)]
+    for key in keys:
+        learner, log = make_stream(key, rows=SAMPLE), Log([0, 1], L2(1.0))
+        state: StreamState | None = None
+        for t, (X, y) in enumerate(rows):
+            log.add(X, y)
+            before = state
+            begun = time.process_time()
+            state = learner.init(log, stream.seed) if state is None else learner.step(log, state)
+            seconds = time.process_time() - begun
+            yield {
+                **{"kind": stream.kind, "rate": stream.rate, "size": stream.size, "seed": stream.seed},
+                **{"learner": key, "batch": t, **asdict(state.last), "cpu_seconds": seconds},
+                "area_before": float("nan") if before is None else area(tests[t], before.W),
+                "area": area(tests[t], state.W),
+                "held_out": Score.of(tests[t][0], state.W).log_loss,
+            }
+
+
+def _held_out(stream: Stream, t: int) -> tuple[Problem, Array, Array]:
+    X, y = stream.batch(t, HELD_OUT, part=2)
+    return Problem(X, y, classes=[0, 1]), X, y
+
+
+def area(test: tuple[Problem, Array, Array], W: Array) -> float:
+    """Area under the ROC curve of W (D + 1, 2) on rows held out."""
+    _, X, y = test
+    return auc(X @ (W[:-1, 1] - W[:-1, 0]), y == 1, y == 0).area
