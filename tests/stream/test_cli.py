@@ -1,19 +1,25 @@
 """`pianobench stream`: what it says and keeps, how it goes on, and what it does with bad logs and wrong states."""
 
 import gzip
+import io
 import json
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from commands import here
+from typer.main import get_command
 
 from pianobench import StreamingLogisticRegression
-from pianobench.algorithms.stream import archive
+from pianobench.algorithms.stream import STREAMS, archive
 from pianobench.datasets.kdd12.clicks import Clicks
 from pianobench.datasets.kdd12.writing import write
 from pianobench.datasets.readers.svmlight import read
 from pianobench.datasets.streamed import lines
+from pianobench.experiments.cli.app import app
 
 FORM, SIZE = "pianobench stream", 60
 SMALL = ("--batch-rows", str(SIZE), "--rows", "150", "--kept", "100")
@@ -454,3 +460,19 @@ def test_tables_that_are_missing_or_others(tmp_path):
 def test_classes_are_for_svmlight(tmp_path):
     assert "a log of clicks has its own" in stream(tmp_path, "kdd12:rows=10", "--classes", "0,1", code=2)
     assert "kdd12 has no parameter 'row'" in stream(tmp_path, "kdd12:row=10", code=2)
+
+
+# docs -----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_docs_have_the_options_and_the_methods_and_their_example_runs(tmp_path, monkeypatch):
+    text = (Path(__file__).resolve().parents[2] / "docs" / "stream.md").read_text("utf-8")
+    table = "".join(line for line in text.splitlines() if line.startswith("| `--"))
+    declared = {word for parameter in get_command(app).commands["stream"].params for word in parameter.opts}
+    assert set(re.findall(r"`(--[a-z-]+)`", table)) == {word for word in declared if word.startswith("--")}
+    assert set(re.findall(r"`([a-z0-9-]+)`", "".join(re.findall(r"^\| (`.*?) \|", text, re.M)))) >= set(STREAMS)
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
+    with redirect_stdout(io.StringIO()) as said:
+        exec(example, {})
+    assert [line.split()[0] for line in said.getvalue().splitlines()] == ["1.0", "0.0", "1.0", "0.0"]
