@@ -22,6 +22,11 @@ reproduce: $(INSTALLED)
 methods: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.methods_table
 
+# docs/fastest.md: `auto` against other libraries, at two threads, and against our own methods. It takes an evening or two
+# and goes on where it was interrupted; the module takes options for less.
+fastest: $(INSTALLED)
+	$(BIN)/python -m pianobench.experiments.fastest_table
+
 # Table 1 of docs/click_data.md; by estimate two hours on two quiet cores. The module takes options for less.
 clicks: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.clicks.table

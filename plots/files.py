@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from pianobench.plots.style import RC
 
 DOTS_PER_INCH = 200
+ON_A_PAGE = 130  # dots per inch where a figure is stored with the text
 
 
 def save(figure: Figure, path: Path) -> tuple[Path, Path]:
@@ -25,3 +26,10 @@ def save(figure: Figure, path: Path) -> tuple[Path, Path]:
         figure.savefig(vector, metadata={"Date": None, "Creator": "pianobench"})
         figure.savefig(bitmap, dpi=DOTS_PER_INCH, metadata={"Software": None})
     return vector, bitmap
+
+
+def save_bitmap(figure: Figure, path: Path) -> Path:
+    """Write a figure as PNG alone, for a page; the same bytes for the same tables."""
+    with matplotlib.rc_context(RC):
+        figure.savefig(path, dpi=ON_A_PAGE, metadata={"Software": None})
+    return path

@@ -40,7 +40,7 @@ def held(store: Store, experiment: str, cells: Iterable[Any]) -> list[dict[str, 
     cells : iterable of Cell
         Their threads do not count.
     """
-    wanted = {
+    wanted: dict[Any, Any] = {
         (c.problem.checksum, c.problem.title, c.solver, c.params, c.seed, c.repeat, c.tolerance, c.max_seconds): c
         for c in cells
     }
@@ -51,7 +51,7 @@ def held(store: Store, experiment: str, cells: Iterable[Any]) -> list[dict[str, 
             continue
         attempt, row = found
         names = ("data_checksum", "problem", "solver", "params", "seed", "repeat", "tolerance", "max_seconds")
-        cell = wanted.get(tuple(row[name] for name in names))
+        cell = wanted.get(tuple(row.get(name) for name in names))
         if cell is None:
             continue
         place = (cell.problem.dataset, row["problem"], row["solver"], row["threads_asked"])
@@ -132,7 +132,7 @@ def read(folder: Path = FOLDER) -> pd.DataFrame:
     path = folder / "rows.csv"
     if not path.is_file():
         raise StoreError(f"{path.name} is not in {folder.name}: `make fastest` measures it")
-    rows = pd.read_csv(path)
+    rows = pd.read_csv(path, dtype={"commit": str, "reason": str, "chosen": str})  # a commit may look like a number
     missing = [name for name in COLUMNS if name not in rows]
     if missing:
         raise StoreError(f"{path.name} has no column {missing[0]!r}: `make fastest` writes it anew")
