@@ -64,7 +64,7 @@ class LbfgsPreconditioned:
     curvature: float = 0.9
 
     penalties: ClassVar[frozenset[str]] = frozenset({"none", "l2"})
-    needs: ClassVar[frozenset[str]] = frozenset({"curvature"})
+    needs: ClassVar[frozenset[str]] = frozenset({"curvature", "rows"})
     monotone: ClassVar[bool] = True
     step_is: ClassVar[str] = "one line search"
 
