@@ -3,11 +3,11 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pianobench.experiments import environment, machine, provenance, sources
 from pianobench.experiments.config import Config, ProblemGrid, SolverChoice
@@ -93,6 +93,9 @@ class Cell:
     evidence: str = "real"
     """What a verdict may make of its data."""
     solver_packages: tuple[str, ...] = ()
+
+    process: ClassVar[str] = "pianobench.experiments.measure"
+    """Module that is started with the cell's folder."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -181,6 +184,11 @@ class Cell:
             "threads_asked": self.threads,
         }
 
+    def lines(self, row: Mapping[str, Any], numbers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Lines of the table of probes, of the cell's row and of what it measured beside it: nothing here."""
+        del row, numbers
+        return []
+
 
 @cache
 def _problems_digest() -> str:
@@ -235,7 +243,7 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
         for repeat in range(config.repeats)
         for grid in config.problems
         for dataset in grid.sources
-        for problem in _problems(grid, dataset, checksums[dataset])
+        for problem in problem_choices(grid, dataset, checksums[dataset])
         for seed in config.seeds
         for threads in config.threads
         for solver in solvers
@@ -249,10 +257,11 @@ def expand(config: Config, experiment: str, folder: Path, checksums: Mapping[str
 
 def problem_titles(grid: ProblemGrid) -> tuple[str, ...]:
     """Titles of the problems of a grid on one data set."""
-    return tuple(problem.title for problem in _problems(grid, "", ""))
+    return tuple(problem.title for problem in problem_choices(grid, "", ""))
 
 
-def _problems(grid: ProblemGrid, dataset: str, checksum: str) -> list[ProblemChoice]:
+def problem_choices(grid: ProblemGrid, dataset: str, checksum: str) -> list[ProblemChoice]:
+    """Problems of a grid on one data set, a strength each."""
     strengths: list[tuple[float | None, float | None]] = [
         *((lam, None) for lam in grid.lam),
         *((None, factor) for factor in grid.lam_factor),

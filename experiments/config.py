@@ -216,16 +216,16 @@ def written(config: Config, notes: Sequence[str] = ()) -> str:
     """A configuration as TOML, what has its default left out; `notes` become comments."""
     content = config.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     tables = {key: content.pop(key) for key in ("budget", "problems", "solvers")}
-    lines = [f"{key} = {_toml(value)}" for key, value in content.items()] + [f"# {note}" for note in notes]
+    lines = [f"{key} = {toml(value)}" for key, value in content.items()] + [f"# {note}" for note in notes]
     for name, table in tables.items():
         for entry in table if isinstance(table, list) else [table]:
             lines += ["", f"[[{name}]]" if isinstance(table, list) else f"[{name}]"]
-            lines += [f"{key} = {_toml(value)}" for key, value in entry.items()]
+            lines += [f"{key} = {toml(value)}" for key, value in entry.items()]
     return "\n".join(lines) + "\n"
 
 
-def _toml(value: Any) -> str:
-    """JSON's texts, numbers and lists are TOML's too; its tables are not."""
+def toml(value: Any) -> str:
+    """A value as TOML: JSON's texts, numbers and lists are TOML's too; its tables are not."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{json.dumps(key)} = {toml(one)}" for key, one in value.items()) + " }"
     return json.dumps(value)

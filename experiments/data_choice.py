@@ -13,7 +13,7 @@ from pianobench import datasets
 from pianobench.datasets import Dataset, reading
 from pianobench.datasets.readers import forms
 from pianobench.experiments import plugins, solver_choice
-from pianobench.experiments.config import Config, SolverChoice
+from pianobench.experiments.config import Config, ProblemGrid, SolverChoice
 from pianobench.experiments.mistakes import UserMistake
 
 
@@ -83,8 +83,8 @@ def read_options(texts: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, Dataset]:
-    """All data of a configuration by the names that its cells have, `given` those that are read already.
+def of(grids: Sequence[ProblemGrid], folder: Path, given: Mapping[str, Dataset]) -> dict[str, Dataset]:
+    """All data of some grids by the names that its cells have, `given` those that are read already.
 
     Files are relative to `folder`.
 
@@ -96,7 +96,7 @@ def of(config: Config, folder: Path, given: Mapping[str, Dataset]) -> dict[str, 
     found = dict(given)
     files: dict[str, tuple[Path, dict[str, Any]]] = {}
     mistakes = []
-    for i, grid in enumerate(config.problems):
+    for i, grid in enumerate(grids):
         for j, name in enumerate(grid.sources):
             file = None if grid.data is None else (folder / grid.data).resolve()
             where = f"problems[{i}].datasets[{j}] = {name!r}" if file is None else f"problems[{i}].data = {grid.data!r}"

@@ -69,7 +69,7 @@ def run(cell: Cell, attempt: Attempt, data: str, mark: str, interrupted: Callabl
     memory = int((cell.memory_gib or 0.8 * psutil.virtual_memory().total / 2**30) * 2**30)
     attempt.write("spec", {**specification(cell, data), "memory": memory})
     deadline = cell.max_seconds + cell.allowance
-    ending = _process(attempt, environment.for_cell(cell.threads, mark), deadline, memory, interrupted)
+    ending = _process(cell.process, attempt, environment.for_cell(cell.threads, mark), deadline, memory, interrupted)
     guard.sweep(mark)
     return close(cell, attempt, ending)
 
@@ -106,10 +106,15 @@ def specification(cell: Cell, data: str) -> dict[str, Any]:
 
 
 def _process(
-    attempt: Attempt, variables: dict[str, str], deadline: float, memory: int, interrupted: Callable[[], bool]
+    module: str,
+    attempt: Attempt,
+    variables: dict[str, str],
+    deadline: float,
+    memory: int,
+    interrupted: Callable[[], bool],
 ) -> Ending:
     # -P keeps the working folder off the import path: it may hold a folder called `datasets`, or anything.
-    command = [sys.executable, "-P", "-m", "pianobench.experiments.measure", str(attempt.folder.resolve())]
+    command = [sys.executable, "-P", "-m", module, str(attempt.folder.resolve())]
     began, kills_before = time.perf_counter(), _kills_for_memory()
     killed, memory_seen = None, Memory()
     with attempt.open_log() as log:

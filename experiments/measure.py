@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -42,15 +43,22 @@ class Report:
         self.facts.update(status=status, reason=reason)
 
 
-def main(folder: str) -> None:
-    """Run the cell whose ``spec.json`` lies in `folder`, and write ``outcome.json``."""
+def main(folder: str, work: Callable[[dict[str, Any], Report], None] | None = None) -> None:
+    """Run the cell whose ``spec.json`` lies in `folder`, and write ``outcome.json``.
+
+    Parameters
+    ----------
+    folder : str
+    work : callable, optional
+        What the cell is to do, told its specification and the report to write; to run a solver by default.
+    """
     attempt = Attempt(Path(folder))
     spec = attempt.read("spec")
     if spec is None:
         raise FileNotFoundError(f"{folder} has no spec.json")
     report = Report(attempt)
     try:
-        _measure(spec, report)
+        (work or _measure)(spec, report)
     except BaseException as error:  # whatever it is, SystemExit too, a failed run is a row
         traceback.print_exc()
         report.end(*_ending(error, report.stage))
@@ -74,6 +82,66 @@ def _ending(error: BaseException, stage: str) -> tuple[str, str]:
 
 
 def _measure(spec: dict[str, Any], report: Report) -> None:
+    problem, X, y = set_up(spec, report)
+    import numpy as np
+
+    report.enter("setting up the solver")
+    # A black box is asked the same questions as a solver of ours, by a module of its own, which is named and not
+    # imported: else it would be a part of every solver's key.
+    road = import_module("pianobench.experiments." + ("black_box" if spec.get("black_box") else "watched"))
+    solver = road.make(spec["solver"], spec["solver_file"], spec["params"])
+    refusal = road.refusal(solver, problem)
+    if refusal is not None:
+        report.end("skipped", refusal)
+        return
+
+    entropy, spawn_key = spec["seed_words"]
+
+    def rng() -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=spawn_key))
+
+    report.enter("warming up")
+    began = time.perf_counter()
+    road.warm(solver, problem, spec["threads"])
+    report.facts["warmup_seconds"] = time.perf_counter() - began
+
+    report.enter("solving")
+    before = problem.meter.total
+    with report.attempt.open_curve() as curve:
+
+        def note(checkpoint: Any) -> None:
+            curve.write(json.dumps(asdict(checkpoint), default=float) + "\n")
+
+        began_with = usage()
+        result = road.solve(solver, problem, spec, rng(), note)
+        report.facts.update(difference(began_with, usage()))
+    spent = problem.meter.total
+    report.facts.update(
+        steps=int(result.steps),
+        setup_seconds=float(result.setup_seconds),
+        seconds=float(result.seconds),
+        **observed_threads(),
+    )
+    if not spec.get("black_box"):  # whose seconds are those of one fit, and whose work is not known
+        report.facts.update(
+            evaluation_seconds=report.facts["wall_seconds"] - float(result.seconds),
+            rows_read=spent.rows - before.rows,
+            flops=spent.flops - before.flops,
+            bytes_moved=spent.bytes - before.bytes,
+        )
+    finite = bool(np.all(np.isfinite(result.W)))
+    if finite or result.status in ("diverged", "breakdown"):
+        report.end(result.status, result.reason)
+    else:
+        report.end("diverged", f"the returned weights are not finite (the loop said {result.status})")
+    if finite:
+        report.enter("scoring the weights")
+        report.facts["accuracy"] = _accuracy(problem, X, y, result.W)
+        report.facts.update(_held_out(problem, result.W, spec.get("test")))
+
+
+def set_up(spec: dict[str, Any], report: Report) -> tuple[Any, Any, Any]:
+    """The problem of a cell, its X and its y; threads are set, and the facts of the problem are told."""
     report.enter("setting up threads")
     import numpy as np
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -103,60 +171,7 @@ def _measure(spec: dict[str, Any], report: Report) -> None:
         lam=lam,
         lambda_max=float(problem.lambda_max),
     )
-
-    report.enter("setting up the solver")
-    # A black box is asked the same questions as a solver of ours, by a module of its own, which is named and not
-    # imported: else it would be a part of every solver's key.
-    road = import_module("pianobench.experiments." + ("black_box" if spec.get("black_box") else "watched"))
-    solver = road.make(spec["solver"], spec["solver_file"], spec["params"])
-    refusal = road.refusal(solver, problem)
-    if refusal is not None:
-        report.end("skipped", refusal)
-        return
-
-    entropy, spawn_key = spec["seed_words"]
-
-    def rng() -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=spawn_key))
-
-    report.enter("warming up")
-    began = time.perf_counter()
-    road.warm(solver, problem, spec["threads"])
-    report.facts["warmup_seconds"] = time.perf_counter() - began
-
-    report.enter("solving")
-    before = problem.meter.total
-    with report.attempt.open_curve() as curve:
-
-        def note(checkpoint: Any) -> None:
-            curve.write(json.dumps(asdict(checkpoint), default=float) + "\n")
-
-        usage = _usage()
-        result = road.solve(solver, problem, spec, rng(), note)
-        report.facts.update(_difference(usage, _usage()))
-    spent = problem.meter.total
-    report.facts.update(
-        steps=int(result.steps),
-        setup_seconds=float(result.setup_seconds),
-        seconds=float(result.seconds),
-        **_observed_threads(),
-    )
-    if not spec.get("black_box"):  # whose seconds are those of one fit, and whose work is not known
-        report.facts.update(
-            evaluation_seconds=report.facts["wall_seconds"] - float(result.seconds),
-            rows_read=spent.rows - before.rows,
-            flops=spent.flops - before.flops,
-            bytes_moved=spent.bytes - before.bytes,
-        )
-    finite = bool(np.all(np.isfinite(result.W)))
-    if finite or result.status in ("diverged", "breakdown"):
-        report.end(result.status, result.reason)
-    else:
-        report.end("diverged", f"the returned weights are not finite (the loop said {result.status})")
-    if finite:
-        report.enter("scoring the weights")
-        report.facts["accuracy"] = _accuracy(problem, X, y, result.W)
-        report.facts.update(_held_out(problem, result.W, spec.get("test")))
+    return problem, X, y
 
 
 def _problem(choice: dict[str, Any], X: Any, y: Any) -> tuple[Any, float | None]:
@@ -195,21 +210,22 @@ def _held_out(problem: Any, W: Any, test: dict[str, Any] | None) -> dict[str, fl
     return held_out.evaluate(problem, W, Path(test["data"]), test["checksum"])
 
 
-def _usage() -> dict[str, float]:
+def usage() -> dict[str, float]:
     """Wall and processor time, and how often another process took the core, so far."""
-    usage = {"wall_seconds": time.perf_counter(), "cpu_seconds": time.process_time()}
+    so_far = {"wall_seconds": time.perf_counter(), "cpu_seconds": time.process_time()}
     if sys.platform != "win32":
         import resource
 
-        usage["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    return usage
+        so_far["involuntary_switches"] = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    return so_far
 
 
-def _difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+def difference(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
+    """What `usage` has grown by."""
     return {name: after[name] - value for name, value in before.items()}
 
 
-def _observed_threads() -> dict[str, Any]:
+def observed_threads() -> dict[str, Any]:
     """What the pools say after the run, against what was asked of them."""
     from threadpoolctl import threadpool_info
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,11 +24,12 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows and curves of a suite, in the order in which its cells were asked for."""
+    """Rows, curves and numbers of probes of a suite, in the order in which its cells were asked for."""
 
     rows: list[Row]
     curves: list[Row]
     interrupted: bool
+    probes: list[Row] = field(default_factory=list)
 
     @property
     def failed(self) -> list[Row]:
@@ -71,17 +72,18 @@ def run(
     OSError
         The store cannot be written. What was measured before stays.
     """
-    done: dict[int, tuple[Row, list[Row]]] = {}
+    done: dict[int, _Done] = {}
     with Guard() as guard, _interruption() as interrupted:
         for i in _order(cells, order_seed):
             turn = _Turn(cells[i], store, guard, interrupted, on_start, on_wait)
             done[i] = turn.take(data[cells[i].problem.checksum])
             if on_row is not None:
-                on_row(done[i][0])
+                on_row(done[i].row)
         stopped = interrupted()
-    rows = [done[i][0] for i in range(len(cells))]
-    curves = [{"key": cell.key, **point} for i, cell in enumerate(cells) for point in done[i][1]]
-    return Outcome(rows, curves, stopped)
+    rows = [done[i].row for i in range(len(cells))]
+    curves = [{"key": cell.key, **point} for i, cell in enumerate(cells) for point in done[i].curve]
+    probes = [line for i, cell in enumerate(cells) for line in cell.lines(done[i].row, done[i].numbers)]
+    return Outcome(rows, curves, stopped, probes)
 
 
 def _order(cells: Sequence[Cell], seed: int | None) -> list[int]:
@@ -90,6 +92,15 @@ def _order(cells: Sequence[Cell], seed: int | None) -> list[int]:
         random.Random(seed).shuffle(order)
         order.sort(key=lambda i: cells[i].repeat)
     return order
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a cell left."""
+
+    row: Row
+    curve: list[Row]
+    numbers: list[Row]
 
 
 @dataclass(frozen=True)
@@ -103,8 +114,8 @@ class _Turn:
     on_start: Callable[[Cell], None] | None
     on_wait: Callable[[str], None] | None
 
-    def take(self, data: Path) -> tuple[Row, list[Row]]:
-        """Row and curve of the cell: from the store, or measured."""
+    def take(self, data: Path) -> _Done:
+        """What the cell left: from the store, or measured."""
         held = self.store.finished(self.cell.key)
         if held is None and not self.interrupted():
             with lock.held(self.store.lock, f"process {os.getpid()} since {provenance.now()}", self._waiter()) as ours:
@@ -112,8 +123,8 @@ class _Turn:
                 if ours and held is None:
                     return self._measure(data)
         if held is not None:
-            return self._row(held, reused=True), held.curve()
-        return self._not_started(), []
+            return self._done(held, reused=True)
+        return _Done(self._not_started(), [], [])
 
     def _waiter(self) -> Callable[[str], bool]:
         named: set[str] = set()
@@ -128,7 +139,7 @@ class _Turn:
 
         return wait
 
-    def _measure(self, data: Path) -> tuple[Row, list[Row]]:
+    def _measure(self, data: Path) -> _Done:
         if self.on_start is not None:
             self.on_start(self.cell)
         self.guard.start()
@@ -138,11 +149,12 @@ class _Turn:
         row |= isolate.run(self.cell, attempt, str(data.resolve()), self.guard.mark, self.interrupted)
         row["load_after"] = machine.load()
         attempt.write("row", {**row, "disturbed": noise.signs(row)})
-        return self._row(attempt, reused=False), attempt.curve()
+        return self._done(attempt, reused=False)
 
-    def _row(self, attempt: Attempt, *, reused: bool) -> Row:
-        """Row of a closed cell; its names come from the request, as one key may serve two experiments."""
-        return {**(attempt.row() or {}), **self.cell.columns_that_name(), "reused": reused}
+    def _done(self, attempt: Attempt, *, reused: bool) -> _Done:
+        """Of a closed cell; the row's names come from the request, as one key may serve two experiments."""
+        row = {**(attempt.row() or {}), **self.cell.columns_that_name(), "reused": reused}
+        return _Done(row, attempt.curve(), attempt.numbers())
 
     def _not_started(self) -> Row:
         return {

@@ -33,6 +33,8 @@ class Plan:
     cells: tuple[Cell, ...]
     datasets: dict[str, Dataset]
     warnings: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    """Quantities that its cells measure, where they are no runs of a solver."""
 
 
 def plan(
@@ -109,22 +111,22 @@ def of_config(
     """
     if threads is not None:
         config = config.model_copy(update={"threads": (threads,)})
-    warnings = _warnings(config, where)
-    datasets = data_choice.of(config, folder, given)
+    warnings = thread_warnings(max(config.threads), where)
+    datasets = data_choice.of(config.problems, folder, given)
     cells = expand(config, experiment, folder, {key: dataset.checksum for key, dataset in datasets.items()})
     if only is not None:
         cells = select(cells, only)
     return Plan(experiment, config.title, text, tuple(cells), datasets, warnings)
 
 
-def _warnings(config: configuration.Config, where: str) -> tuple[str, ...]:
+def thread_warnings(most: int, where: str) -> tuple[str, ...]:
     """Threads beyond the cores are measured, and queue; far beyond them they are refused.
 
     Raises
     ------
     UserMistake
     """
-    cores, most = available_cores(), max(config.threads)
+    cores = available_cores()
     if most > MOST_THREADS_A_CORE * cores:
         raise UserMistake(f"{where} = {most}: this machine offers {cores} cores; so many threads would only queue")
     if most > cores:
@@ -200,6 +202,7 @@ def _execute(
         "interrupted": outcome.interrupted,
         "config_sha256": hashlib.sha256(plan.config_text.encode()).hexdigest(),
         "order_seed": order_seed,
+        **({"probes": list(plan.probes)} if plan.probes else {}),
         "datasets": {
             name: {
                 "n": dataset.n,
@@ -220,12 +223,14 @@ def _execute(
         },
     }
     name = run_name(plan.experiment, manifest["started_at"])
-    folder = store.save_run(name, outcome.rows, outcome.curves, manifest, plan.config_text)
+    folder = store.save_run(name, outcome.rows, outcome.curves, manifest, plan.config_text, outcome.probes)
     return folder, outcome
 
 
 def draw(tables: Tables, folder: Path) -> list[Path]:
-    """Draw all figures of a run from its tables alone."""
+    """Draw all figures of a run from its tables alone; one of probes has none."""
+    if tables.manifest.get("probes"):
+        return []
     from pianobench.plots.convergence import convergence
     from pianobench.plots.files import save
 

@@ -77,19 +77,33 @@ class Attempt:
                 raise StoreError(f"{path}, line {number}: not JSON ({error.msg})") from error
         return points
 
+    def numbers(self) -> list[dict[str, Any]]:
+        """What a probe has measured so far; a run of a solver leaves none.
+
+        Raises
+        ------
+        StoreError
+            If the file is damaged.
+        """
+        numbers = (self.read("numbers") or {}).get("numbers", [])
+        if not isinstance(numbers, list):
+            raise StoreError(f"{self.folder / 'numbers.json'} is damaged: it holds no list of numbers")
+        return numbers
+
     def row(self) -> dict[str, Any] | None:
         """The row that closed this attempt, or None if nothing did.
 
         Raises
         ------
         StoreError
-            If the row is damaged, or the curve is not the one that the row was closed with.
+            If the row or a probe's numbers are damaged, or the curve is not the one that the row was closed with.
         """
         row = self.read("row")
         if row is None:
             return None
         if not {"status", "schema", "checkpoints"} <= set(row):
             raise StoreError(f"{self.folder / 'row.json'} is damaged: it lacks its status, schema or checkpoints")
+        self.numbers()
         points = len(self.curve())
         if points != row["checkpoints"]:
             path = self.folder / "curve.jsonl"

@@ -2,7 +2,8 @@
 
 Layout below the root (``results/runs`` by default)::
 
-    cells/<key>/<attempt>/   spec.json, curve.jsonl, outcome.json, log.txt, row.json   one process each
+    cells/<key>/<attempt>/   spec.json, outcome.json, log.txt, row.json, and curve.jsonl
+                             of a solver, numbers.json of a probe; one process each
     data/<checksum>/         arrays for the processes
     measuring.lock           held while a cell is measured: two suites on one store take turns
     <run>/                   rows.parquet, curves.parquet, manifest.json, config.toml, figures; probes.parquet

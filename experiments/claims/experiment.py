@@ -11,6 +11,7 @@ from typing import Any
 
 from pianobench.experiments.cells import problem_titles
 from pianobench.experiments.config import Budget, Config, ProblemGrid, SolverChoice
+from pianobench.experiments.probes.registry import PROBES, Probe
 from pianobench.results.verdicts import Unit
 
 TIERS = ("smoke", "laptop", "full")
@@ -59,16 +60,22 @@ class Experiment:
             tier=tier,  # type: ignore[arg-type]
             evidence=self.evidence,  # type: ignore[arg-type]
             seeds=self.seeds(tier),
-            threads=self._threads(tier),
-            repeats=self._repeats(tier),
+            threads=self.threads(tier),
+            repeats=self.repeats(tier),
             budget=Budget(seconds=self.seconds(tier), **budget),
-            problems=self._problems(tier),
+            problems=self.problems(tier),
             solvers=choices,
         )
 
     def waiting(self, keys: Collection[str]) -> tuple[str, ...]:
         """What it needs and this version has not: solvers by key, probes by what they measure."""
-        return (*dict.fromkeys(c.key for c in self._choices if c.key not in keys), *self.probes)
+        unknown = (quantity for quantity in self.probes if quantity not in PROBES)
+        return (*dict.fromkeys(c.key for c in self._choices if c.key not in keys), *unknown)
+
+    @property
+    def processes(self) -> tuple[Probe, ...]:
+        """Probes that this version has: each is a process in each cell, and may measure several quantities."""
+        return tuple(dict.fromkeys(PROBES[quantity] for quantity in self.probes if quantity in PROBES))
 
     def seconds(self, tier: str) -> float:
         """Seconds that a cell may take."""
@@ -76,7 +83,7 @@ class Experiment:
 
     def runs(self, tier: str) -> int:
         """Runs of one arm in one cell of the grid."""
-        return len(self.seeds(tier)) * self._repeats(tier)
+        return len(self.seeds(tier)) * self.repeats(tier)
 
     def seeds(self, tier: str) -> tuple[int, ...]:
         """Seeds of each arm in each cell."""
@@ -89,11 +96,11 @@ class Experiment:
 
     def units(self, tier: str) -> Iterator[Unit]:
         """Cells of its grid, whether they can be measured or not."""
-        for grid in self._problems(tier) if tier in self.tiers else ():
+        for grid in self.problems(tier) if tier in self.tiers else ():
             for dataset in grid.sources:
                 n, d, m = sizes(dataset)
                 for problem in problem_titles(grid):
-                    for threads in self._threads(tier):
+                    for threads in self.threads(tier):
                         yield Unit(
                             experiment=self.name, dataset=dataset, problem=problem, threads=threads,
                             evidence=self.evidence, penalty=grid.penalty, n=n, d=d, m=m, runs=self.runs(tier),
@@ -111,16 +118,19 @@ class Experiment:
 
         return [SolverChoice(key=key, params=params) for key, params in map(parse, self.solvers)]
 
-    def _problems(self, tier: str) -> tuple[ProblemGrid, ...]:
+    def problems(self, tier: str) -> tuple[ProblemGrid, ...]:
+        """Data and strengths of its grid."""
         if "config" in self.table:
             return self._shipped.problems
         grid = self.table[tier]
         return (ProblemGrid.model_validate({"intercept": False, **{k: grid[k] for k in _OF_A_PROBLEM if k in grid}}),)
 
-    def _threads(self, tier: str) -> tuple[int, ...]:
+    def threads(self, tier: str) -> tuple[int, ...]:
+        """Threads of its cells."""
         return self._shipped.threads if "config" in self.table else tuple(self.table[tier].get("threads", (1,)))
 
-    def _repeats(self, tier: str) -> int:
+    def repeats(self, tier: str) -> int:
+        """How often each seed is measured."""
         return self._shipped.repeats if "config" in self.table else int(self.table[tier].get("repeats", 1))
 
 

@@ -79,25 +79,34 @@ def gathered(runs: Iterable[Tables], tier: str) -> Evidence:
         for name, schema in (("rows", ROWS), ("curves", CURVES), ("probes", PROBES))
     }
     rows, probed = (table[table["tier"] == tier] for table in (tables["rows"], tables["probes"]))
-    planned = {one.name: one for one in experiments().values() if tier in one.tiers}
-    wanted = [
-        name in planned and cap == planned[name].seconds(tier) and seed in planned[name].seeds(tier)
-        for name, cap, seed in zip(rows["experiment"], rows["max_seconds"], rows["seed"], strict=True)
-    ]
     rows = _alike(
-        rows[pd.array(wanted, dtype=bool)].drop_duplicates(["experiment", "label"], keep="last"),
+        _of_the_grid(rows, tier).drop_duplicates(["experiment", "label"], keep="last"),
         ["machine", "data_checksum", "tolerance"],
         ["solver", "params"],
     )
     probed = _alike(
-        probed.drop_duplicates([*_CELL, "quantity", "arm", "axis", "x", "seed", "repeat"], keep="last"),
-        ["machine"],
+        _of_the_grid(probed, tier).drop_duplicates(
+            [*_CELL, "quantity", "arm", "axis", "x", "seed", "repeat"], keep="last"
+        ),
+        ["machine", "data_checksum"],
         ["quantity", "arm"],
     )
     return Evidence(rows, tables["curves"][tables["curves"]["key"].isin(rows["key"])], probed)
 
 
 _CELL = ["experiment", "dataset", "problem", "threads_asked"]
+
+
+def _of_the_grid(table: pd.DataFrame, tier: str) -> pd.DataFrame:
+    """Lines whose seed and cap are those of the grid; one that was measured without a cap of its own has the grid's."""
+    import pandas as pd
+
+    planned = {one.name: one for one in experiments().values() if tier in one.tiers}
+    wanted = [
+        name in planned and seed in planned[name].seeds(tier) and (pd.isna(cap) or cap == planned[name].seconds(tier))
+        for name, cap, seed in zip(table["experiment"], table["max_seconds"], table["seed"], strict=True)
+    ]
+    return table[pd.array(wanted, dtype=bool)]
 
 
 def _of_run(number: int, table: pd.DataFrame) -> pd.DataFrame:

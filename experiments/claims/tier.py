@@ -53,29 +53,36 @@ def outlines(tier: str, keys: Collection[str]) -> Iterator[Outline]:
         units = list(experiment.units(tier))
         here = [unit for unit in units if unit.dataset not in missing]
         runs = experiment.runs(tier)
-        cells = 0 if config is None else len(here) * runs * len(config.solvers)
+        waiting, processes = experiment.waiting(keys), len(experiment.processes)
+        cells = len(here) * runs * (processes + (0 if config is None else len(config.solvers)))
+        together = sum(len(probe.quantities) for probe in experiment.processes) - processes
         nbytes = sum(_nbytes(name) for name in {unit.dataset for unit in here}) if cells else 0
         yield Outline(
             experiment,
             cells,
-            len(units) * runs * len(experiment.arms()),
+            len(units) * runs * (len(experiment.arms()) - together),
             cells * (experiment.seconds(tier) + OVERHEAD) / 60,
             (nbytes + cells * ROW_BYTES) / 1e6,
-            experiment.waiting(keys),
+            waiting,
             missing,
         )
 
 
 def runnable(experiment: Experiment, tier: str, keys: Collection[str]) -> tuple[Config | None, tuple[str, ...]]:
-    """What of an experiment can be run, None if nothing can, and the names of the data that are not there."""
-    names = dict.fromkeys(unit.dataset for unit in experiment.units(tier))
-    missing = tuple(name for name in names if not _is_here(name))
+    """What solvers of an experiment can run, None if nothing, and the names of the data that are not there."""
+    problems, missing = grids(experiment, tier)
     config = experiment.config(tier, keys)
     if config is None or not missing:
         return config, missing
-    kept = (_without(grid, missing) for grid in config.problems)
-    problems = tuple(grid for grid in kept if grid is not None)
     return (config.model_copy(update={"problems": problems}) if problems else None), missing
+
+
+def grids(experiment: Experiment, tier: str) -> tuple[tuple[ProblemGrid, ...], tuple[str, ...]]:
+    """Its grids without the data that this machine has not, and the names of those."""
+    names = dict.fromkeys(unit.dataset for unit in experiment.units(tier))
+    missing = tuple(name for name in names if not _is_here(name))
+    kept = (_without(grid, missing) for grid in experiment.problems(tier))
+    return tuple(grid for grid in kept if grid is not None), missing
 
 
 def _without(grid: ProblemGrid, missing: Collection[str]) -> ProblemGrid | None:

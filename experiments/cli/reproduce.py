@@ -69,17 +69,21 @@ def reproduce(
 def _plans(chosen: list[Outline], tier: str, only: str | None, threads: int | None, solvers: list[str]) -> list[Plan]:
     from pianobench.algorithms import SOLVERS
     from pianobench.experiments import data_choice, suite
-    from pianobench.experiments.claims.tier import runnable
+    from pianobench.experiments.claims.tier import grids, runnable
     from pianobench.experiments.config import written
     from pianobench.experiments.mistakes import UserMistake
+    from pianobench.experiments.probes.plan import plan as probing
 
     plans, mistakes = [], []
     for one in chosen:
         config, _ = runnable(one.experiment, tier, SOLVERS)
-        if config is None:
-            continue
-        config = data_choice.override(config, solvers, None, {})
+        here, _ = grids(one.experiment, tier)
+        config = config and data_choice.override(config, solvers, None, {})
         try:
+            if one.experiment.processes and here:
+                plans.append(probing(one.experiment, tier, here, only, threads))
+            if config is None:
+                continue
             name, where = one.experiment.name, "--threads" if threads else f"{one.experiment.name}: threads"
             plans.append(suite.of_config(config, name, written(config), Path(), only, threads, where=where))
         except UserMistake as mistake:
@@ -87,7 +91,7 @@ def _plans(chosen: list[Outline], tier: str, only: str | None, threads: int | No
     if not plans:
         if mistakes:  # of a pattern that no cell of any experiment matches, or of the threads
             raise mistakes[0]
-        waiting = ", ".join(dict.fromkeys(name for one in chosen for name in one.waiting))
+        waiting = ", ".join(dict.fromkeys(name for one in chosen for name in (*one.waiting, *one.missing)))
         raise UserMistake(f"nothing of this can be run by this version: it waits for {waiting}")
     return plans
 

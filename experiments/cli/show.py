@@ -5,7 +5,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +13,9 @@ from rich.table import Table
 from pianobench.experiments import noise
 from pianobench.experiments.cells import Cell
 from pianobench.results.store import Store, Tables
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WIDTH_OF_PIPES = 118
 MOST_LISTED = 20
@@ -38,7 +41,8 @@ class Progress:
             return
         text = row["status"]
         if row.get("seconds") is not None:
-            text += f", {row['steps']} steps, {row['seconds']:.3g} s"
+            text += f", {row['steps']} steps" if row.get("steps") is not None else ""
+            text += f", {row['seconds']:.3g} s"
         if row["reused"] or row["reason"].startswith("not started"):
             text = f"[{self.number}/{self.total}] {row['label']}: {text}"
         if row["reused"]:
@@ -117,21 +121,23 @@ def _in_words(value: Any) -> str:
 
 def outcome(tables: Tables, folder: Path, figures: Sequence[Path], claims: bool, as_json: bool) -> None:
     """Table of results, files, and what the run itself says on the claims."""
+    of_probes = bool(tables.manifest.get("probes"))
     verdicts = _verdicts(tables) if claims else {}
     if as_json:
         document = {
             "run": str(folder),
             "figures": [str(path) for path in figures],
-            "rows": [{k: _plain(v) for k, v in row.items()} for row in tables.rows.to_dict("records")],
+            "rows": _plain_rows(tables.rows),
+            **({"probes": _plain_rows(tables.probes)} if of_probes else {}),
             **({"claims": {key: list(told) for key, told in verdicts.items()}} if claims else {}),
         }
         print(json.dumps(document, indent=1, allow_nan=False))
         return
     out = console()
     out.print(f"\n{tables.manifest['title']}", style="bold", highlight=False)
-    out.print(results(tables))
+    out.print(numbers(tables) if of_probes else results(tables))
     for _, row in tables.rows.iterrows():
-        if row["status"] != "converged":
+        if row["status"] not in ("converged", "measured"):
             where = f"{row['dataset']}/{row['problem']}"
             out.print(
                 f"{where}, {row['solver_title']}: {row['status']}: {row['reason']}",
@@ -145,11 +151,8 @@ def outcome(tables: Tables, folder: Path, figures: Sequence[Path], claims: bool,
         "PIANO here is our derivation: the paper's own update and figures were not available.",
         highlight=False,
     )
-    out.print(
-        f"\nTables  {folder}\nFigure  {', '.join(path.name for path in figures)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    figure = f"\nFigure  {', '.join(path.name for path in figures)}" if figures else ""
+    out.print(f"\nTables  {folder}{figure}", highlight=False, soft_wrap=True)
     if claims:
         _claims(out, verdicts)
 
@@ -179,6 +182,22 @@ def results(tables: Tables) -> Table:
             row["status"] + (" (reused)" if row["reused"] else ""),
             *(_number(row[k], f) for k, f in _NUMBERS),
         )
+    return table
+
+
+def numbers(tables: Tables) -> Table:
+    """What probes have measured as a table for people: a line for each cell and arm, its runs together."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("data", "problem", "quantity", "arm"):
+        table.add_column(name, overflow="fold")
+    for name in ("runs", "least", "median", "most"):
+        table.add_column(name, justify="right", no_wrap=True)
+    places = ["dataset", "problem", "quantity", "arm", "axis", "x"]
+    for _, runs in tables.probes.groupby(places, sort=False, dropna=False):
+        first, values = runs.iloc[0], runs["value"]
+        arm = first["arm"] + ("" if _missing(first["axis"]) else f" at {first['axis']} {first['x']:g}")
+        numbers = (f"{value:.4g}" for value in (values.min(), values.median(), values.max()))
+        table.add_row(first["dataset"], first["problem"], first["quantity"], arm, str(len(runs)), *numbers)
     return table
 
 
@@ -214,6 +233,10 @@ def _missing(value: Any) -> bool:
 
 def _number(value: Any, form: str) -> str:
     return "" if _missing(value) else format(value, form)
+
+
+def _plain_rows(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    return [{str(k): _plain(v) for k, v in row.items()} for row in table.to_dict("records")]
 
 
 def _plain(value: Any) -> Any:

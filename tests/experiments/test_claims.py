@@ -202,7 +202,7 @@ def test_the_ledger_as_text_and_json(tmp_path: Path) -> None:
         (["claims", "P99"], "no claim is called 'P99': there are P1, P2"),
         (["claims", "--tier", "huge"], "--tier 'huge': one of smoke, laptop, full"),
         (["reproduce", "--experiment", "smoth-real"], "--experiment 'smoth-real': tier smoke has smoke"),
-        (["reproduce", "--tier", "laptop", "--experiment", "rates"], "it waits for rate over the surrogate's"),
+        (["reproduce", "--tier", "laptop", "--experiment", "draws"], "it waits for spread over draws"),
     ],
 )
 def test_mistakes_on_the_command_line(words: list[str], message: str, tmp_path: Path) -> None:
@@ -218,6 +218,7 @@ def test_a_tier_is_outlined_without_running_it(tmp_path: Path) -> None:
     real = by_name["smooth-real"]
     assert real["planned"] == 6 * 2 * 9
     assert real["cells"] == 12 * len([s for s in experiments()["smooth-real"].solvers if s in SOLVERS])
+    assert by_name["step-cost"]["planned"] == by_name["step-cost"]["cells"] == 4 * 5, "two quantities, one process"
     assert real["minutes"] > 0
     assert real["megabytes"] > 10
     assert not list(tmp_path.iterdir())

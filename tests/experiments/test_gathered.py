@@ -66,20 +66,29 @@ def test_rows_beside_the_written_grid_do_not_count(changes: dict[str, Any]) -> N
     assert seconds(run(1, {0: 1.0}), run(2, {0: 9.0}, **changes)) == {"irls/repeat0": 1.0}
 
 
-def test_probes_of_two_machines_are_not_compared() -> None:
-    def probes(day: int, arm: str, machine: str) -> Tables:
-        names = {"experiment": NAME, "tier": TIER, "dataset": SET.dataset, "problem": SET.problem, "threads_asked": 1}
-        row = {**names, "quantity": "q", "arm": arm, "value": 1.0, "seed": 0, "repeat": 0, "machine": machine}
-        nothing = frame([], ROWS), frame([], CURVES)
+def arms(**changes: Any) -> list[str]:
+    """Arms of the numbers that count: of "a", and of "b" a day later, which differs in this."""
+
+    def probes(day: int, arm: str, **changes: Any) -> Tables:
+        row: dict[str, Any] = {
+            "experiment": NAME, "tier": TIER, "dataset": SET.dataset, "problem": SET.problem, "threads_asked": 1,
+            "quantity": "q", "arm": arm, "value": 1.0, "seed": 0, "repeat": 0, "machine": "A", "commit": "1" * 40,
+        }  # fmt: skip
         manifest = {"started_at": f"2026-01-0{day}T00:00:00Z"}
-        return Tables(*nothing, manifest, frame([{**row, "commit": "1" * 40}], PROBES))
+        return Tables(frame([], ROWS), frame([], CURVES), manifest, frame([{**row, **changes}], PROBES))
 
-    def arms(*machines: str) -> list[str]:
-        runs = [probes(day, arm, machine) for day, (arm, machine) in enumerate(zip("ab", machines, strict=True), 1)]
-        return [row["arm"] for row in gathered(runs, TIER).probes]
+    return [row["arm"] for row in gathered([probes(1, "a"), probes(2, "b", **changes)], TIER).probes]
 
-    assert arms("A", "A") == ["a", "b"]
-    assert arms("A", "B") == ["b"]
+
+def test_probes_of_two_machines_or_states_of_the_data_are_not_compared() -> None:
+    assert arms() == ["a", "b"]
+    assert arms(machine="B") == arms(data_checksum="def") == ["b"]
+
+
+@pytest.mark.parametrize("changes", [{"max_seconds": 60.0}, {"seed": 7}, {"tier": "full"}, {"experiment": "my-own"}])
+def test_numbers_beside_the_written_grid_do_not_count(changes: dict[str, Any]) -> None:
+    assert arms(**changes) == ["a"]
+    assert arms(max_seconds=5.0) == ["a", "b"]
 
 
 def test_an_empty_store_is_no_evidence() -> None:

@@ -104,7 +104,9 @@ def test_the_order_is_random_within_a_repeat_and_the_rows_come_as_asked(monkeypa
     assert len(within) > 6, "each repeat of each run is shuffled anew"
     assert runner._order(cells, 3) == orders[3]
     assert runner._order(cells, None) == list(range(15))
-    monkeypatch.setattr(runner._Turn, "take", lambda turn, _data: ({"key": turn.cell.key, "status": "budget"}, []))
+    monkeypatch.setattr(
+        runner._Turn, "take", lambda turn, _data: runner._Done({"key": turn.cell.key, "status": "budget"}, [], [])
+    )
     data = {cells[0].problem.checksum: Path()}
     outcome = runner.run(cells, Store(Path("absent")), data, order_seed=1)
     assert [row["key"] for row in outcome.rows] == [cell.key for cell in cells]

@@ -1,0 +1,91 @@
+"""The registry of probes: a quantity, and the function that measures it. A new probe is one entry here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A function of a `Setting` that yields `Number`s.
+
+    Attributes
+    ----------
+    key : str
+        What its cells are called.
+    place : str
+        ``module:function`` below `pianobench.experiments.probes`; imported only when it runs.
+    quantities : tuple of str
+        What it measures, as ``experiments.toml`` calls it.
+    solvers : tuple of str
+        Keys of the solvers that it runs: each is warmed up before the clock starts, and its source is in the key.
+    threads : int
+        That its process may use at least.
+    named : bool
+        Whether it must know the name of the data, which is then in the key: that of a generator says what is planted.
+    """
+
+    key: str
+    place: str
+    quantities: tuple[str, ...]
+    solvers: tuple[str, ...] = ()
+    threads: int = 1
+    named: bool = False
+
+    @property
+    def module(self) -> str:
+        """Full name of the module that holds the function."""
+        return f"pianobench.experiments.probes.{self.place.partition(':')[0]}"
+
+
+_ALL = (
+    Probe(
+        "surrogate",
+        "surrogate:surrogate",
+        ("objective above surrogate", "surrogate off at iterate"),
+        ("piano",),
+    ),
+    Probe(
+        "l0-points",
+        "l0_points:l0_points",
+        ("fixed-point residual",),
+        ("piano", "lbfgs", "prox-newton"),
+    ),
+    Probe("invariance", "invariance:invariance", ("largest change of W",), ("piano",), threads=2),
+    Probe("threads", "speed_up:speed_up", ("speed-up at two threads",), ("piano", "lc"), threads=2),
+    Probe(
+        "step-cost",
+        "step_cost:step_cost",
+        ("seconds of a step over the plain one", "flops of a step over the plain one"),
+        ("piano",),
+    ),
+    Probe(
+        "support",
+        "support:support",
+        ("F1 of the support",),
+        ("prox-newton-active", "piano", "irls", "lbfgs", "prox-newton", "l1-reweighted"),
+        named=True,
+    ),
+    Probe(
+        "prediction", "prediction:prediction", ("seconds to predict", "bytes of the weights"), ("prox-newton-active",)
+    ),
+    Probe("memory", "memory:memory", ("bytes above a small problem",), ("irls",)),
+    Probe("inner", "inner:inner", ("share of inner flops",), ("lc",)),
+    Probe("two-classes", "two_classes:two_classes", ("difference from logistic regression",), ("newton-cg",)),
+    Probe(
+        "iterative-scaling",
+        "iterative_scaling:iterative_scaling",
+        ("difference from iterative scaling",),
+        ("piano",),
+    ),
+    Probe(
+        "over-fitting",
+        "over_fitting:over_fitting",
+        ("accuracy lost on held-out samples", "held-out accuracy"),
+        ("prox-newton-active",),
+    ),
+    Probe("rates", "rates:rates", ("rate over the surrogate's",), ("irls", "piano", "bohning")),
+)
+
+PROBES: dict[str, Probe] = {quantity: probe for probe in _ALL for quantity in probe.quantities}
+"""By what they measure."""

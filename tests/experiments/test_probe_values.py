@@ -1,0 +1,271 @@
+"""What probes measure on tiny problems in which the right value is known, and wrong ones that are planted."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import draw
+
+from pianobench.algorithms.irls import Irls
+from pianobench.algorithms.lc import Lc
+from pianobench.algorithms.piano import Piano
+from pianobench.datasets import load
+from pianobench.experiments.claims import ledger
+from pianobench.experiments.probes import (
+    inner,
+    invariance,
+    iterative_scaling,
+    l0_points,
+    memory,
+    over_fitting,
+    prediction,
+    rates,
+    speed_up,
+    step_cost,
+    support,
+    surrogate,
+    two_classes,
+)
+from pianobench.experiments.probes.registry import PROBES
+from pianobench.experiments.probes.setting import Setting, Unmeasured
+from pianobench.problems import L0, L1, L2, Penalty, Problem
+
+FOR_EVER = 1e6  # seconds: what ends is not the time, whatever else the machine does
+Numbers = dict[tuple[str, str], float]
+
+
+def setting(penalty: Penalty | None, lam: float | None = None, sort: str = "signed", **more: Any) -> Setting:
+    X, y, _ = draw(n=40, d=3, m=2 if sort == "two classes" else 3, seed=4)
+    X = np.floor(2.0 * np.abs(X)) if sort == "counts" else X
+    problem = Problem(X, y, penalty=penalty, fit_intercept=False)
+    return Setting(problem, X, y, lam, **{"lam_factor": 0.1, "seconds": FOR_EVER, **more})
+
+
+def planted_sparse(text: str, penalty: Any = L1) -> Setting:
+    data = load(f"planted_sparse:{text}")
+    top = Problem(data.X, data.y, fit_intercept=False).lambda_max
+    problem = Problem(data.X, data.y, penalty=penalty(0.1 * top), fit_intercept=False)
+    return Setting(problem, data.X, data.y, 0.1 * top, 0.1, data.name, seconds=FOR_EVER)
+
+
+def of(key: str, given: Setting) -> Numbers:
+    """All that the probe measures."""
+    probe = next(one for one in PROBES.values() if one.key == key)
+    function = getattr(import_module(probe.module), probe.place.partition(":")[2])
+    found = [((number.quantity, number.arm), number.value) for number in function(given)]
+    assert len(dict(found)) == len(found), "each arm once"
+    assert {quantity for (quantity, _), _ in found} == set(probe.quantities)
+    asked = {
+        (ask.of, arm)
+        for claim in ledger()
+        for ask in claim.rule
+        if ask.of in probe.quantities
+        for arm in (ask.arm, *(arm for rival in ask.against for arm in rival.arms))
+        if arm != "lc" or given.problem.m == 2
+    }
+    assert asked <= set(dict(found)), "all that the rules name"
+    return dict(found)
+
+
+@pytest.mark.parametrize("penalty", [None, L1(1.0), L2(1.0), L0(0.5)], ids=["none", "l1", "l2", "l0"])
+def test_the_surrogate_lies_above_and_touches(penalty: Penalty | None) -> None:
+    found = of("surrogate", setting(penalty))
+    assert max(found.values()) < 1e-12
+
+
+def test_a_surrogate_that_lies_below_or_beside_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = surrogate.elements
+    monkeypatch.setattr(surrogate, "elements", lambda D, A, B, C, S: true(D, A, B, C, 0.5 * S))
+    X, y = iterative_scaling.scaled(setting(None, sort="counts").X), setting(None).y
+    tight = Setting(Problem(X, y, penalty=L1(1.0), fit_intercept=False), X, y, 1.0)
+    assert of("surrogate", tight)["objective above surrogate", "piano"] > 1e-3
+    monkeypatch.setattr(surrogate, "elements", lambda D, A, B, C, S: true(D, A, B, C, S) + 1.0 / D.size)
+    given = setting(L1(1.0))
+    least = given.problem.value(invariance.after(given.problem, 100))
+    assert of("surrogate", given)["surrogate off at iterate", "piano"] == pytest.approx(1.0 / least)
+
+
+def test_piano_rests_at_a_fixed_point_of_l0() -> None:
+    assert of("l0-points", setting(L0(0.5)))["fixed-point residual", "piano"] <= 1e-8
+    assert l0_points.change(np.array([4.0, 0.0]), np.array([2.0, 1.0])) == 0.5
+    assert l0_points.change(np.zeros(2), np.ones(2)) == np.inf
+
+
+@pytest.mark.parametrize(("ratio", "answer"), [(1.0, 0.5), (0.999, None)])
+def test_what_never_rests_is_told_from_what_is_on_its_way(
+    ratio: float, answer: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def states(_solver: Any, _problem: Any, W0: Any) -> Iterator[Any]:
+        for k in itertools.count():
+            yield SimpleNamespace(W=np.full(W0.shape, 2.0) + (k % 2) * 2.0 * ratio**k)
+
+    monkeypatch.setattr(l0_points, "iterate", states)
+    looks = itertools.count()
+    monkeypatch.setattr(Setting, "left", lambda _, share: max(0.0, 300.0 * share - next(looks)))
+    given = setting(L0(0.5))
+    if answer is None:
+        with pytest.raises(Unmeasured, match="PIANO is on its way after"):
+            of("l0-points", given)
+    else:
+        assert of("l0-points", given)["fixed-point residual", "piano"] == answer
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_threads_and_orders_change_nothing_and_what_they_change_is_noticed(
+    intercept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = setting(L1(1.0))
+    problem = Problem(given.X, given.y, penalty=L1(1.0), fit_intercept=intercept)
+    given = Setting(problem, given.X, given.y, 1.0)
+    found = of("invariance", given)
+    assert found["largest change of W", "threads"] == 0.0
+    assert found["largest change of W", "permutations"] < 1e-12
+    true = invariance.after
+    monkeypatch.setattr(invariance, "after", lambda problem: true(problem) + 0.01 * np.arange(problem.p)[:, None])
+    assert of("invariance", given)["largest change of W", "permutations"] > 1e-3
+
+
+def test_the_speed_up_is_the_ratio_of_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L2(1.0), sort="two classes")
+    assert 0.0 < speed_up.seconds(Piano(), given.problem, 1, 2) < speed_up.seconds(Piano(), given.problem, 1, 500)
+    monkeypatch.setattr(speed_up, "available_cores", lambda: 2)
+    monkeypatch.setattr(
+        speed_up, "seconds", lambda solver, _, count, steps: steps * 1e-3 / (count if isinstance(solver, Piano) else 1)
+    )
+    found = of("threads", given)
+    assert found["speed-up at two threads", "piano"] == pytest.approx(2.0)
+    assert found["speed-up at two threads", "lc"] == pytest.approx(1.0)
+    assert set(of("threads", setting(L2(1.0)))) == {("speed-up at two threads", "piano")}
+    monkeypatch.setattr(speed_up, "available_cores", lambda: 1)
+    with pytest.raises(RuntimeError, match="needs two cores"):
+        of("threads", given)
+
+
+def test_a_step_under_l1_and_l0_has_the_flops_of_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L1(1.0), 1.0)
+    found = of("step-cost", given)
+    assert {arm: found["flops of a step over the plain one", arm] for arm in ("l1", "l0")} == {"l1": 1.0, "l0": 1.0}
+    assert 0.1 < found["seconds of a step over the plain one", "l1"] < 10.0
+    cost = {"none": (1.0, 2.0), "l1": (3.0, 4.0), "l0": (5.0, 8.0)}
+    monkeypatch.setattr(step_cost, "step", lambda problem, _: cost[problem.pen.kind])
+    assert list(of("step-cost", given).values()) == [3.0, 2.0, 5.0, 4.0]
+
+
+def test_planted_features_are_found_and_another_set_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = planted_sparse("n=400,d=8,m=2,k=2,signal=4")
+    found = of("support", given)
+    assert set(found.values()) == {1.0}, "an easy problem: every arm finds both, and so does the search of all supports"
+    true = support.planted_features
+    monkeypatch.setattr(support, "planted_features", lambda name, d: np.setdiff1d(np.arange(d), true(name, d)))
+    assert set(of("support", given).values()) == {0.0}
+
+
+def test_f1_is_that_of_features_and_where_nothing_is_planted_of_those_that_would_be() -> None:
+    assert support.f1(np.array([1, 2, 3]), np.array([2, 3, 4, 5, 6])) == pytest.approx(
+        2 * (2 / 3) * 0.4 / (2 / 3 + 0.4)
+    )
+    assert support.f1(np.array([], int), np.array([1])) == 0.0
+    with_effect = support.planted_features("planted_sparse:d=50,k=3", 50)
+    assert len(with_effect) == 3
+    assert list(support.planted_features("planted_sparse:d=50,k=3,signal=0", 50)) == list(with_effect)
+    with pytest.raises(Unmeasured, match="tells no true weights of 4 features"):
+        support.planted_features("planted_sparse:d=50", 4)
+
+
+def test_bytes_of_weights_are_counted_and_all_ways_predict_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = planted_sparse("n=200,d=30,m=3,k=2,signal=4")
+    found = of("prediction", given)
+    assert found["bytes of the weights", "dense"] == 8 * 30 * 3
+    W = np.zeros((30, 3))
+    W[4, 1], W[4, 2], W[7, 0] = 1.0, 2.0, 3.0
+    dense, (as_sparse, by_rows) = prediction.kept(given.X, W, np.zeros(3))
+    assert (dense[1], as_sparse[1], by_rows[1]) == (720, 3 * 12 + 31 * 4, 2 * 3 * 8 + 2 * 8)
+    for way in (as_sparse, by_rows):
+        assert np.array_equal(way[0](), np.argmax(given.X @ W, axis=1))
+    true = prediction.kept
+    monkeypatch.setattr(prediction, "kept", lambda X, W, b: (true(X, W, b)[0], true(X, -W, b)[1]))
+    with pytest.raises(RuntimeError, match="the ways to predict agree on"):
+        of("prediction", given)
+
+
+def test_memory_is_that_of_the_problem_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    given, true, held = setting(L2(1.0)), memory.iterate, 48_000_000
+
+    def states(solver: Irls, problem: Problem) -> Iterator[Any]:
+        ballast = np.ones(held // 8) if problem.p == 3 else None
+        yield from true(solver, problem)
+        del ballast
+
+    monkeypatch.setattr(memory, "iterate", states)
+    found = of("memory", given)["bytes above a small problem", "irls"]
+    assert found == pytest.approx(held, rel=0.1)
+
+
+def test_the_share_of_inner_flops(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L2(1.0))
+    assert inner.share(Lc(inner_accuracy=1.0), given) == 0.0, "no inner step is made"
+    assert 0.5 < of("inner", given)["share of inner flops", "lc"] < 1.0
+    W = given.problem.zeros()
+    monkeypatch.setattr(inner, "flops", lambda lc, _: iter([(W, 10.0 if lc.inner_steps == 0 else 40.0)] * 3))
+    assert of("inner", given)["share of inner flops", "lc"] == 0.75
+
+
+def test_two_classes_are_logistic_regression_at_half_the_strength(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L2(3.0), 3.0, "two classes")
+    found = of("two-classes", given)
+    assert found["difference from logistic regression", "objective"] < 1e-10
+    assert found["difference from logistic regression", "probabilities"] < 1e-6
+    true = two_classes.logistic
+    monkeypatch.setattr(two_classes, "logistic", lambda X, y, lam, intercept: true(X, y, 2 * lam, intercept))
+    assert of("two-classes", given)["difference from logistic regression", "probabilities"] > 1e-3
+
+
+def test_iterative_scaling_is_piano_on_rows_of_one_sum() -> None:
+    given = setting(None, sort="counts")
+    assert of("iterative-scaling", given)["difference from iterative scaling", "piano"] < 1e-12
+    X = iterative_scaling.scaled(given.X)
+    assert X.sum(axis=1) == pytest.approx(np.ones(40))
+    assert iterative_scaling.difference(Piano(cap=0.01), X, given.y, 3) > 0.1
+    empirical = X.T @ np.eye(3)[given.y]
+    *_, factors = iterative_scaling.scaling(X, empirical)
+    P = np.exp(X @ np.log(factors))
+    off = np.abs(X.T @ (P / P.sum(axis=1, keepdims=True)) - empirical)
+    assert off.max() < 0.05, "it fits the sums, its constraints"
+    with pytest.raises(Unmeasured, match="takes numbers of 0 and above"):
+        of("iterative-scaling", setting(None))
+
+
+def test_noise_is_over_fitted_and_a_feature_that_tells_is_chosen() -> None:
+    rng, y = np.random.default_rng(0), np.arange(60) % 3
+    noise = rng.normal(size=(60, 100))
+    for X, lost, chosen in ((noise, 0.4, (0.0, 0.7)), (np.column_stack([20 * np.eye(3)[y], noise]), 0.0, (0.95, 1.0))):
+        problem = Problem(X, y, penalty=L1(1e-3), fit_intercept=False)
+        found = of("over-fitting", Setting(problem, X, y, 1e-3, 1e-4, seconds=FOR_EVER))
+        assert found["accuracy lost on held-out samples", "almost no penalty"] >= lost
+        assert chosen[0] <= found["held-out accuracy", "l1 by inner folds"] <= chosen[1]
+
+
+def test_each_row_is_left_out_once_and_classes_evenly() -> None:
+    y = np.array([0] * 10 + [1] * 3 + [2])
+    parts = over_fitting.split(y, 5, np.random.default_rng(1))
+    assert sorted(row for _, out in parts for row in out) == list(range(14))
+    assert [int(np.sum(y[out] == 0)) for _, out in parts] == [2] * 5
+    assert all(set(kept) | set(out) == set(range(14)) for kept, out in parts)
+    _kept, out = over_fitting.split(y, 3, np.random.default_rng(1))[0]
+    assert [int(np.sum(y[out] == code)) for code in range(3)] == [3, 1, 0]
+
+
+def test_the_contraction_is_what_the_curvatures_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L2(2.0), 2.0)
+    for value in of("rates", given).values():
+        assert value == pytest.approx(1.0, abs=0.02)
+    true = rates.smallest
+    monkeypatch.setattr(rates, "smallest", lambda *where: 0.5 * true(*where))
+    for value in of("rates", given).values():
+        assert value < 0.95
