@@ -1,4 +1,4 @@
-"""What samples do: parallel draws where a batch is ordinary, turned or flipped, and what old rows are for in a sample."""
+"""What samples do: parallel draws of an ordinary, a turned or a flipped batch, and what old rows in them are for."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from pianobench.experiments.streams.rows import Stream
 from pianobench.problems import L2, Problem
 from pianobench.problems.penalties import Array
 
-BATCHES, HELD_OUT, SAMPLE = 12, 10_000, 2_000
+BATCHES, HELD_OUT, SAMPLE = 10, 10_000, 2_000
 RATES = (0.03, 0.3)
 SIZES = (0.0, 0.25, 0.5, 1.0, 2.0)
 SEEDS, GRADUAL = range(8), range(5)
@@ -65,3 +65,39 @@ def area(test: tuple[Problem, Array, Array], W: Array) -> float:
     """Area under the ROC curve of W (D + 1, 2) on rows held out."""
     _, X, y = test
     return auc(X @ (W[:-1, 1] - W[:-1, 0]), y == 1, y == 0).area
+
+
+def after(streams: Any) -> Any:
+    """What each learner does from the change on, against full retraining from 0: a line for each stream and learner.
+
+    Parameters
+    ----------
+    streams : DataFrame
+        Lines of `run`, those of streams without drift or with a sudden one are used.
+
+    Returns
+    -------
+    DataFrame
+        ``speed_up``: processor seconds of full retraining over its own, all batches from the change on. ``rows_ratio``:
+        the same of rows read in training, endless where none was. ``area_lost``: mean area of full retraining minus its
+        own, after each of these batches.
+    """
+    import pandas as pd
+
+    late = streams[(streams["batch"] >= Stream.change) & (streams["kind"] != "gradual")]
+    by = ["rate", "size", "seed", "learner"]
+    sums = late.groupby(by).agg(
+        cpu_seconds=("cpu_seconds", "sum"),
+        rows_read=("rows_read", "sum"),
+        updates=("updated", "sum"),
+        area=("area", "mean"),
+        held_out=("held_out", "mean"),
+    )
+    full = sums.xs("full-cold", level="learner").reindex(sums.index.droplevel("learner"))
+    ratio = [
+        many / one if one else float("inf") for many, one in zip(full["rows_read"], sums["rows_read"], strict=True)
+    ]
+    sums["speed_up"] = full["cpu_seconds"].to_numpy() / sums["cpu_seconds"]
+    sums["rows_ratio"] = ratio
+    sums["area_lost"] = full["area"].to_numpy() - sums["area"]
+    return pd.DataFrame(sums.reset_index())

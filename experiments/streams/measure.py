@@ -28,7 +28,7 @@ from pianobench.results.attempt import write_atomically
 RATES = drift.RATES
 TABLES: dict[str, Callable[[], Iterable[dict[str, Any]]]] = {
     "streams": lambda: (line for stream in drift.streams() for line in drift.run(stream)),
-    "blind": lambda: (line for rows, n in ((2_000, 20), (20_000, 8)) for line in flaws.blind(RATES, range(n), rows)),
+    "blind": lambda: (line for rows, n in ((2_000, 20), (20_000, 4)) for line in flaws.blind(RATES, range(n), rows)),
     "fit": lambda: flaws.fit(RATES, range(10)),
     "cost": flaws.cost,
     "draws": lambda: draws.spread(RATES, range(20)),

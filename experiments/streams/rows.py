@@ -45,7 +45,7 @@ class Stream:
     size: float
     seed: int
     rows: int = 2000
-    change: int = 6
+    change: int = 5
     _u: Array = field(init=False, repr=False, compare=False)
     _v: Array = field(init=False, repr=False, compare=False)
     _b: float = field(init=False, repr=False, compare=False)
