@@ -39,14 +39,14 @@ def advance(
     Raises
     ------
     ValueError
-        The batch does not fit, or training on it left the range of numbers.
+        The batch does not fit, or the numbers left their range.
     """
     longer = copy.copy(log)  # its parts are never written
     longer.add(X, y, sample_weight)
     after = learner.init(longer, seed) if state is None else learner.step(longer, state)
-    if not np.isfinite(after.W).all():
+    if not np.isfinite(after.W).all() or not np.isfinite(after.score).all():
         raise ValueError(
-            f"batch {after.t}: training left the range of numbers, and the model stays as it was: bring the columns "
-            "to values near 1, or give a larger lam"
+            f"scores or weights left the range of numbers at batch {after.t}, and the model stays as it was: bring the "
+            "columns to values near 1"
         )
     return longer, after

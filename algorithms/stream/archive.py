@@ -69,7 +69,7 @@ def write(path: Path, form: str, version: int, facts: Mapping[str, Any], arrays:
             os.fsync(stream.fileno())
         os.replace(part, path)
         _settle(path.parent)
-    except OSError:
+    except BaseException:
         part.unlink(missing_ok=True)  # on a full disk each byte counts
         raise
 
@@ -96,7 +96,7 @@ def read(path: Path, form: str, version: int) -> tuple[dict[str, Any], dict[str,
         raise UnusableArchive(f"{path} is no {form} file, or damaged ({_short(error)})") from None
     if number > version:
         raise UnusableArchive(
-            f"{path} has format {number}, and this pianobench reads up to {version}: take a newer one"
+            f"{path} has format {number}, and this pianobench reads up to {version}: install a newer one"
         )
     try:
         return head["facts"], {name: _unpacked(arrays[name], kept) for name, kept in head["arrays"].items()}
