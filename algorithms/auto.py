@@ -64,7 +64,9 @@ class Auto:
     step_is: ClassVar[str] = "one step of the solver chosen"
 
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
-        said = (SOLVERS[key].solver_class().memory(n, p, m, nnz, itemsize) for key in CHOICES)
+        apart = {"lbfgs-row-space": WIDE * n < p and n <= MOST_ROWS, "lbfgs-preconditioned": p <= NARROW}
+        open_to_it = (key for key in CHOICES if apart.get(key, True))  # the rest the rule never takes at this size
+        said = (SOLVERS[key].solver_class().memory(n, p, m, nnz, itemsize) for key in open_to_it)
         return max((one for one in said if one <= MOST_BYTES), default=0)
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> Any:
