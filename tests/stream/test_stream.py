@@ -26,7 +26,7 @@ from pianobench.algorithms.stream import (
 )
 from pianobench.algorithms.stream.contract import RECORD
 from pianobench.algorithms.stream.rules import Always, BatchRise, CumulativeRise
-from pianobench.algorithms.stream.samples import ByRise, Newest
+from pianobench.algorithms.stream.samples import ByRise, Newest, Uniform
 from pianobench.algorithms.stream.trainers import AdaGradPass, GradientStep, LbfgsRun, OnlineStart
 from pianobench.problems import L1, L2, Problem
 
@@ -259,6 +259,15 @@ def test_sample_sizes_follow_the_rise():
     assert (new, old) == (300, 300)  # the batch has no more, and the ratio stays
     _, new, old = sampling.choose(log, 0.5, np.random.default_rng(0))
     assert (new, old) == (200, 800)
+
+
+def test_a_sample_of_more_rows_than_numpy_counts():
+    log = Log([0, 1], L2(1.0), capacity=50)
+    for seed in range(2):
+        log.add(*batch(seed))
+    log.rows = 3 * 10**9
+    problem, new, old = Uniform(40).choose(log, 0.0, np.random.default_rng(0))
+    assert (new, old, problem.n) == (0, 40, 40)
 
 
 # pairs ----------------------------------------------------------------------------------------------------------------
