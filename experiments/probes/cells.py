@@ -114,5 +114,6 @@ def _digest(probe: Probe) -> tuple[str, tuple[str, ...]]:
     from pianobench.algorithms import SOLVERS
 
     start = [ProbeCell.process, probe.module, *(SOLVERS[key].module for key in probe.solvers)]
-    texts = sources.closure(start, NO_SAY)
-    return sources.digest(texts), tuple(sorted(sources.outside(texts)))
+    # Without the registry: a new probe changes no key but its own.
+    texts = sources.closure(start, (*NO_SAY, "pianobench.experiments.probes.registry"))
+    return sources.digest({**texts, "entry": repr(probe).encode()}), tuple(sorted(sources.outside(texts)))

@@ -29,7 +29,7 @@ def prediction(setting: Setting) -> Iterator[Number]:
     if result.status != "converged":
         raise Unmeasured(f"no solution to predict with: {result.status}, {result.reason}")
     coef, b = problem.to_user(result.W)
-    dense, ways = kept(setting.X, coef.T.astype(problem.dtype), b)
+    dense, ways = kept(setting.X, np.ascontiguousarray(coef.T, problem.dtype), b)
     answers = [way[0]() for way in (dense, *ways)]
     agree = min(float(np.mean(one == answers[0])) for one in answers)
     if agree < 0.999:  # ties of rounding apart

@@ -21,6 +21,8 @@ class Probe:
         Keys of the solvers that it runs: each is warmed up before the clock starts, and its source is in the key.
     threads : int
         That its process may use at least.
+    cold : bool
+        Whether it is not warmed up, because what a warm-up leaves in memory would be missing in what it measures.
     named : bool
         Whether it must know the name of the data, which is then in the key: that of a generator says what is planted.
     """
@@ -30,6 +32,7 @@ class Probe:
     quantities: tuple[str, ...]
     solvers: tuple[str, ...] = ()
     threads: int = 1
+    cold: bool = False
     named: bool = False
 
     @property
@@ -69,7 +72,7 @@ _ALL = (
     Probe(
         "prediction", "prediction:prediction", ("seconds to predict", "bytes of the weights"), ("prox-newton-active",)
     ),
-    Probe("memory", "memory:memory", ("bytes above a small problem",), ("irls",)),
+    Probe("memory", "memory:memory", ("bytes above a small problem",), ("irls",), cold=True),
     Probe("inner", "inner:inner", ("share of inner flops",), ("lc",)),
     Probe("two-classes", "two_classes:two_classes", ("difference from logistic regression",), ("newton-cg",)),
     Probe(
@@ -85,6 +88,11 @@ _ALL = (
         ("prox-newton-active",),
     ),
     Probe("rates", "rates:rates", ("rate over the surrogate's",), ("irls", "piano", "bohning")),
+    Probe("grouping", "grouping:grouping", ("difference of grouped from expanded",), named=True),
+    Probe("online", "online:held_out", ("held-out log loss",), ("lbfgs", "ogd", "adagrad"), named=True),
+    Probe("regret", "online:regret", ("regret",), ("lbfgs", "ogd", "adagrad")),
+    Probe("fit", "error_function:fit", ("I as written",), ("lbfgs",)),
+    Probe("cost", "error_function:cost", ("seconds of I",), ("lbfgs",)),
 )
 
 PROBES: dict[str, Probe] = {quantity: probe for probe in _ALL for quantity in probe.quantities}

@@ -191,8 +191,8 @@ def test_the_ledger_as_text_and_json(tmp_path: Path) -> None:
     one = json.loads(here("claims", "P8", "--json", cwd=tmp_path).stdout)
     assert one["rule"][0].startswith("the ratio, seconds to gap 0.001 and 1e-06 of irls (at its best: newton-cg)")
     assert {g["experiment"] for g in one["grid"]} == {"smooth-real", "smooth-grid", "lc-inner"}
-    told = here("claims", "P8", cwd=tmp_path).stdout
-    for words in ("verdict", "1. the ratio", "nothing of its grid has been measured", "waits for"):
+    told = here("claims", "S10", cwd=tmp_path).stdout
+    for words in ("verdict", "1. the spread", "nothing of its grid has been measured", "waits for"):
         assert words in told
 
 

@@ -13,16 +13,22 @@ import pytest
 from cases import draw
 
 from pianobench.algorithms.irls import Irls
+from pianobench.algorithms.lbfgs import Lbfgs
 from pianobench.algorithms.lc import Lc
+from pianobench.algorithms.loop import solve
 from pianobench.algorithms.piano import Piano
 from pianobench.datasets import load
+from pianobench.datasets.kdd12.encoded import Encoded
 from pianobench.experiments.claims import ledger
 from pianobench.experiments.probes import (
+    error_function,
+    grouping,
     inner,
     invariance,
     iterative_scaling,
     l0_points,
     memory,
+    online,
     over_fitting,
     prediction,
     rates,
@@ -269,3 +275,53 @@ def test_the_contraction_is_what_the_curvatures_say(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(rates, "smallest", lambda *where: 0.5 * true(*where))
     for value in of("rates", given).values():
         assert value < 0.95
+
+
+def test_rows_of_several_views_are_as_many_rows_and_a_lost_view_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    views = rng.integers(1, 5, 40).astype(np.int32)
+    rows = Encoded(
+        np.sort(rng.permuted(np.tile(np.arange(9), (40, 1)), axis=1)[:, :3], axis=1).astype(np.uint16),
+        rng.integers(0, views + 1).astype(np.int32), views, 9,
+    )  # fmt: skip
+    monkeypatch.setattr(grouping, "prepared", lambda _: SimpleNamespace(train=rows))
+    given = setting(L2(1.0), dataset="kdd12_small")
+    assert max(of("grouping", given).values()) < 1e-12
+    true = Encoded.labelled
+    lost = Encoded(rows.columns, rows.clicks, np.maximum(views - 1, rows.clicks), 9)
+    monkeypatch.setattr(Encoded, "labelled", lambda one, kind: true(lost if kind == "expanded" else one, kind))
+    assert min(of("grouping", given).values()) > 1e-3
+    with pytest.raises(Unmeasured, match="iris is no click log"):
+        of("grouping", setting(L2(1.0), dataset="iris"))
+
+
+def test_what_online_methods_pay_and_how_they_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = setting(L2(1.0), 1.0)
+    assert 0.0 < of("regret", given)["regret", "adagrad"] < 40 * np.log(3)
+    found = of("online", given)
+    train, test = online.split(given, given.rng())
+    W = solve(Lbfgs(), train.problem(given.problem.classes, L2(1.0)), tol=1e-10).W
+    Z = test.X @ W
+    loss = np.mean(np.log(np.exp(Z).sum(axis=1)) - Z[np.arange(len(Z)), test.y])
+    assert found["held-out log loss", "lbfgs"] == pytest.approx(loss, rel=1e-4)
+    assert loss < found["held-out log loss", "adagrad"] < np.log(3)
+    assert (len(train.y), len(test.y)) == (27, 13)
+    least = solve(Lbfgs(), given.problem.with_penalty(None), tol=1e-8).certificate.objective
+    monkeypatch.setattr(online, "passed", lambda _, problem, __: (problem.zeros(), least + 7.0))
+    assert of("regret", given)["regret", "adagrad"] == pytest.approx(7.0, abs=1e-3)
+    assert of("online", given)["held-out log loss", "ogd"] == pytest.approx(np.log(3))
+
+
+def test_the_error_function_of_weights_that_fit_of_a_constant_and_of_reversed_ones() -> None:
+    x = np.linspace(-3.0, 1.0, 80)
+    X, y = x[:, None], (x > 0).astype(int)
+    found = of("fit", Setting(Problem(X, y, penalty=L2(1e-3), fit_intercept=False), X, y, 1e-3, seconds=FOR_EVER))
+    assert found["I as written", "fitting"] < 0.05
+    assert found["I as written", "constant"] == pytest.approx(0.25, abs=0.1), "the share of the rarer class"
+    assert found["I as written", "reversed"] > 0.6
+
+
+def test_the_seconds_of_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count(0.0, 0.5)
+    monkeypatch.setattr(error_function.time, "perf_counter", lambda: next(ticks))
+    assert of("cost", setting(None, began=0.0)) == {("seconds of I", "I"): 0.5}

@@ -1,0 +1,59 @@
+"""I, the error function of SA L-BFGS as written: what it says of parameters that fit and of worse ones; its time."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from pianobench.algorithms.lbfgs import Lbfgs
+from pianobench.algorithms.loop import solve
+from pianobench.algorithms.stream.scores import Score
+from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.problems import Problem
+from pianobench.problems.penalties import Array
+
+GAP = 1e-6
+MOST, LEAST = 50, 5  # evaluations that are timed
+
+
+def fit(setting: Setting) -> Iterator[Number]:
+    """`I as written`: the share of wrong predictions on half of the rows.
+
+    Of weights that were fitted to the other half, of those with reversed signs, and of the best constant; with an
+    intercept, without which there is no constant.
+    """
+    order = setting.rng().permutation(len(setting.y))
+    train, rest = (np.sort(part) for part in np.array_split(order, 2))
+    classes, penalty = setting.problem.classes, setting.problem.penalty
+    problem = Problem(setting.X[train], setting.y[train], penalty=penalty, classes=classes)
+    result = solve(Lbfgs(), problem, tol=GAP, max_seconds=setting.left(0.7), few=True)
+    if result.status != "converged":
+        raise Unmeasured(f"nothing that fits is known: {result.status}, {result.reason}")
+    judge = Problem(setting.X[rest], setting.y[rest], classes=classes)
+    for arm, W in arms(problem, result.W, setting.y[train]).items():
+        yield Number("I as written", arm, Score.of(judge, W).error)
+
+
+def arms(problem: Problem, W: Array, y: Array) -> dict[str, Array]:
+    """Weights that fit, a constant model, and the fitting ones with reversed signs, the intercept as it is."""
+    constant, reversed_ = problem.zeros(), W.copy()
+    shares = np.array([np.mean(y == one) for one in problem.classes])
+    constant[-1] = np.log(np.maximum(shares, 1e-300))
+    reversed_[:-1] *= -1.0
+    return {"fitting": W, "constant": constant, "reversed": reversed_}
+
+
+def cost(setting: Setting) -> Iterator[Number]:
+    """`seconds of I`: the median of some evaluations on all rows."""
+    problem = setting.problem
+    W = setting.rng().normal(size=(problem.p, problem.m))
+    Score.of(problem, W)
+    taken: list[float] = []
+    while len(taken) < MOST and (len(taken) < LEAST or setting.left(0.5)):
+        began = time.perf_counter()
+        Score.of(problem, W)
+        taken.append(time.perf_counter() - began)
+    yield Number("seconds of I", "I", statistics.median(taken))
