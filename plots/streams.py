@@ -37,6 +37,7 @@ TITLES = {
 }
 KINDS = (("none", "no drift"), ("sudden", "sudden drift"), ("gradual", "gradual drift"))
 NEWEST = (("ordinary", "ordinary"), ("turned", "law turned"), ("flipped", "labels flipped"))
+MUS = (0.3, 1.0, 3.0, 10.0, 30.0)  # written on the axis
 _MARKS = {0.03: "o", 0.3: "^"}
 
 
@@ -68,8 +69,7 @@ def sample_sizes(streams: pd.DataFrame, rows: int) -> Figure:
                 axis.plot(x, of_rate["old_rows"], color="#D55E00", label=f"old, {clicks}", **mark)
             axis.set_xscale("log")
             axis.set_xlim(0.3, 30.0)
-            axis.set_xticks([0.3, 1, 3, 10, 30])
-            axis.xaxis.set_major_formatter(ScalarFormatter())
+            axis.set_xticks(MUS, [f"{one:g}" for one in MUS])
             axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_xlabel(r"rise over its spread, $\mu = \Delta / \sigma$")
             number = int((trained["learner"] == key).sum())
@@ -119,7 +119,7 @@ def courses(
                     axis.plot(mean.index[1:], mean[name].iloc[1:], label=TITLES[key], **line)
             column[-1].set_xlabel("batch")
             column[-1].set_xticks(range(0, int(some["batch"].max()) + 1, 2))
-        grid[0, 0].set_ylabel("share that\ntrain again")
+        grid[0, 0].set_ylabel("share of streams\nthat train")
         for axis, (_, label) in zip(grid[1:, 0], panels, strict=True):
             axis.set_ylabel(label)
         figure.legend(*grid[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=3.4)
@@ -164,7 +164,7 @@ def speed_up(
             column[1].set_xlabel("size of the sudden drift")
         for axis, (_, label) in zip(grid[:, 0], panels, strict=True):
             axis.set_ylabel(label)
-        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, handlelength=3.4)
+        figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2, handlelength=3.4)
     return figure
 
 

@@ -42,7 +42,7 @@ def learners() -> str:
             one = of[of["learner"] == key]
             mean, spread = one.mean(numeric_only=True), one["area_lost"].std()
             cells = [f"{100 * rate:g} %", f"{size:g}", TITLES[key], f"{mean['updates']:.1f}"]
-            cells += [f"{mean['area']:.4f}", f"{mean['area_lost']:.4f} ± {spread:.4f}", f"{mean['held_out']:.4f}"]
+            cells += [f"{mean['area']:.4f}", f"{mean['area_lost']:z.4f} ± {spread:.4f}", f"{mean['held_out']:.4f}"]
             cells += [f"{one['cpu_seconds'].median():.3f}", f"{one['rows_read'].median():,.0f}"]
             rows.append([*cells, f"{one['speed_up'].median():.1f}"])
     head = ["clicks", "drift", "learner", "trainings", "area", "below full", "log loss", "CPU s", "rows read"]
@@ -79,7 +79,7 @@ def divergence() -> str:
             of_size = one.groupby("size")
             tau = kendalltau(one["size"], one["speed_up"]).statistic
             speed, lost = of_size["speed_up"].median(), of_size["area_lost"].mean()
-            cells = [f"{speed[size]:.0f} ({lost[size]:.3f})" for size in sizes]
+            cells = [f"{speed[size]:.0f} ({lost[size]:z.3f})" for size in sizes]
             rows.append([f"{100 * rate:g} %", TITLES[key], *cells, f"{tau:.2f}"])
     return markdown(["clicks", "learner", *(f"drift {size:g}" for size in sizes), "Kendall's tau"], rows)
 

@@ -222,7 +222,7 @@ def table(lines: Any) -> str:
             gap = _number(e["gap"], ".1e") + (", not reached" if given_up else "")
             cells = [title, size, _number(e["seconds"], ".3g"), _number(e["cpu_seconds"], ".3g")]
             cells += [_number(e["steps"], ".0f"), _number(e["rows_read"], ".2e"), gap, _number(e["full_gap"], ".1e")]
-            cells += [f"{e['area']:.4f} ± {e['error']:.4f}", _number(e["loss"], ".4f")]
+            cells += [f"{e['area']:.4f} ± {e['error']:.4f}", _number(e["loss"], "z.4f")]
             cells += [_number(e[key], ".1f") for key in ("speed_up", "cpu_speed_up", "fewer_rows", "fewer_passes")]
             text.append("| " + " | ".join(cells) + " |")
         text.append("")
