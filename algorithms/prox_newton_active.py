@@ -8,7 +8,8 @@ Minimises F(W) = f(W) + l1 |W|_1 (l1 or elastic net): monotone. With G the gradi
 (4) c = max(1, c / 4) once no weight is further than c l1 / 2 from its KKT condition           from |G|_max / (4 l1) on
 
 A stage that would raise F itself is over. D comes from the matrix H_S or from the margins X D, whichever takes fewer
-operations. The matrix is made of `rows_each` |S| random rows where that is less than half of them. It is kept while S
+operations; where X is sparse from the margins, until the last model took more of them than a matrix would. The matrix
+is made of random rows, `rows_each` and more for each weight, in early stages an eighth of that. It is kept while S
 holds all that (1) must have, learns from each step by BFGS, and is made anew where a step has brought too little.
 """
 
@@ -32,10 +33,13 @@ from pianobench.problems.rows import Field
 DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
 TRIALS, DAMPINGS = 40, 8  # of a step; the first ones with ever more damping, the others with half the length
 DAMPED, LEAST, GOOD = 4.0, 1.0 / 256.0, 0.1  # growth and least value of it; share of the promise that needs no more
-SETTLED = 0.5  # of l1, by which the KKT conditions of a stage may be missed at its end
+SETTLED = 2.0  # of l1, by which the KKT conditions of a stage may be missed at its end
 SLOW = 0.3  # share of the last promised decrease above which a kept matrix is made anew
 PASSES = 100  # passes over S that a model is expected to take: how its two forms are compared
-LOOSE = 8.0  # operations of a matrix product in the time of one of coordinate descent
+LOOSE = 16.0  # operations of a matrix product in the time of one of coordinate descent
+GATHERED = 150.0  # and in that of one along a sparse column
+MOST = 4000  # weights of a matrix: 128 MB
+EARLY = 8.0  # what `rows_each` is divided by in the stages before the last
 
 
 @dataclass(kw_only=True)
@@ -52,6 +56,7 @@ class ProxNewtonActiveState(State):
     promised: float = 0.0  # decrease that the last model promised
     chosen: NDArray[np.intp] | None = None  # (k,) numbers i p + l of the kept matrix's weights, ascending
     H: Array | None = None  # (k, k) the kept matrix
+    labour: float = 0.0  # multiply-adds of the last model that was minimised by margins
 
 
 @dataclass(frozen=True)
@@ -67,15 +72,15 @@ class ProxNewtonActive:
     passes : int
         Passes over a model at most.
     rows_each : int
-        Random rows for each weight of the set.
+        Random rows for each weight of the set, over the number of classes among which a row is undecided.
     sigma : float
         Share of the promised decrease that a step must bring.
     """
 
-    near: float = 0.7
+    near: float = 0.85
     eta: float = 0.05
     passes: int = 1000
-    rows_each: int = 12
+    rows_each: int = 24
     sigma: float = 1e-4
 
     penalties: ClassVar[frozenset[str]] = frozenset({"l1", "elasticnet"})
@@ -86,7 +91,8 @@ class ProxNewtonActive:
     def memory(self, n: int, p: int, m: int, nnz: int, itemsize: int) -> int:
         k = min(p * m, 8 * n)  # weights of a set, about the most there are
         if nnz < n * p - n:  # by margins: P, X D and what the intercept does for each weight
-            return (8 * n * m + 3 * k * m) * 8 + 8 * p * m * itemsize
+            matrix = 32 * min(k, MOST) ** 2  # at most, with its copies
+            return (8 * n * m + 3 * k * m) * 8 + 8 * p * m * itemsize + matrix
         columns = 8 * n * p
         return 6 * n * m * 8 + 8 * p * m * itemsize + columns + min(8 * k * k, 4 * columns + (1 << 20))
 
@@ -137,8 +143,9 @@ class ProxNewtonActive:
                 return replace(state, rejected=state.rejected + 1, stage=max(1.0, c / DIVIDED))
             calmer = mu / DAMPED if mu > LEAST else 0.0
             moved = replace(state, W=W_t, f=f, G=G_t, XW=line.margins(t), promised=promised)
+            moved = replace(moved, labour=model.labour or state.labour)
             moved = replace(moved, damping=mu if tried else calmer, stage=next_stage(problem, moved))
-            if state.promised and promised < SLOW * state.promised and moved.stage == c:
+            if promised < min(SLOW * state.promised, -noise) and state.promised and moved.stage == c:
                 return replace(moved, chosen=None, H=None)
             return learnt(moved, w_t - model.w, model.of(G_t) - model.g)
         return replace(state, rejected=state.rejected + 1, stage=1.0, promised=0.0, damping=0.0, chosen=None, H=None)
@@ -180,18 +187,26 @@ class ProxNewtonActive:
         self, problem: Problem, W: Array, G: Array, l1: Array
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Numbers of the weights to be in the set, and of those that have to be."""
-        inside = (W != 0) | (l1 == 0)
-        beyond = np.divide(np.abs(G), l1, out=np.zeros(W.shape), where=~inside)
+        free = np.flatnonzero(l1[:, 0] == 0.0)
+        held = np.where(l1 > 0.0, self.near * l1, np.inf).astype(W.dtype)
+        support = W != 0
+        support[free] = True
         if problem.active is not None:
-            inside, beyond = inside & problem.active, np.where(problem.active, beyond, 0.0)
-        most = max(3 * int(np.count_nonzero(inside)), 10 * problem.m, 400)
-        entering = np.flatnonzero(beyond > self.near)
+            support &= problem.active
+        outside = np.abs(G) > held
+        outside &= ~support
+        if problem.active is not None:
+            outside &= problem.active
+        inside, entering = np.flatnonzero(support), np.flatnonzero(outside)
+        beyond = np.abs(G.ravel()[entering]) / l1[entering // W.shape[1], 0]
+        most = max(2 * inside.size, 10 * problem.m, 400)
         if entering.size > most:
-            entering = entering[np.argpartition(-beyond.ravel()[entering], most)[:most]]
-        add = np.zeros(W.size, bool)
-        add[entering] = True
-        needed = inside | (add.reshape(W.shape) & (beyond > 1.0))
-        return np.flatnonzero((inside | add.reshape(W.shape)).T), np.flatnonzero(needed.T)
+            best = np.argpartition(-beyond, most)[:most]
+            entering, beyond = entering[best], beyond[best]
+        p, m = W.shape
+        wanted = np.concatenate([inside, entering])
+        needed = np.concatenate([inside, entering[beyond > 1.0]])
+        return np.sort(wanted % m * p + wanted // m), np.sort(needed % m * p + needed // m)
 
     def _with_matrix(
         self,
@@ -205,18 +220,17 @@ class ProxNewtonActive:
         if state.H is not None and state.chosen is not None and np.isin(needed, state.chosen).all():
             return state
         n, k, m = problem.n, wanted.size, problem.m
-        sampled = min(n, self.rows_each * k)
-        rows = None if 2 * sampled > n else sampled
-        by_matrix = (n if rows is None else rows) * k * (k + k / m) + LOOSE * PASSES * 2.0 * k * k
-        by_margins = LOOSE * PASSES * 4.0 * n * k
-        if problem.layout == "csr" or by_matrix > by_margins:
+        product, passes = 0.5 * n * k * (k + k / m), PASSES * 2.0 * k * k
+        if problem.layout == "csr":
+            dearer = product + passes * GATHERED / LOOSE > GATHERED * state.labour
+        else:
+            dearer = product + LOOSE * passes > LOOSE * PASSES * 4.0 * n * k
+        if dearer or k > MOST:
             return replace(state, chosen=None, H=None)
-        index = None
-        if rows is not None:
-            rng = np.random.default_rng([state.seed, state.draws])
-            index = np.sort(rng.choice(n, rows, replace=False))
-        H = Quadratic(problem, state.W, state.G, state.XW, wanted, l1, self.eta, self.passes).hessian(index)
-        return replace(state, chosen=wanted, H=H, draws=state.draws + 1)
+        rng = np.random.default_rng([state.seed, state.draws])
+        each = self.rows_each / (EARLY if state.stage > 1.0 else 1.0)
+        model = Quadratic(problem, state.W, state.G, state.XW, wanted, l1, self.eta, self.passes)
+        return replace(state, chosen=wanted, H=model.hessian(each, rng), draws=state.draws + 1)
 
 
 def first_stage(problem: Problem, W: Array, G: Array) -> float:
@@ -231,11 +245,13 @@ def next_stage(problem: Problem, state: ProxNewtonActiveState) -> float:
     """c after a step: divided if its KKT conditions are nearly met."""
     if state.stage == 1.0:
         return 1.0
-    W, G = state.W, state.G
-    l1 = np.broadcast_to(np.asarray(problem.pen.l1, np.float64), W.shape) * state.stage
-    slope = np.where(W == 0, np.abs(G) - l1, np.abs(G + l1 * np.sign(W)))
-    missed = slope > SETTLED * np.where(l1 > 0, l1, l1.max())
-    return state.stage if problem.only_active(missed.astype(W.dtype)).any() else max(1.0, state.stage / DIVIDED)
+    W, G = state.W, problem.only_active(state.G)
+    l1 = state.stage * np.broadcast_to(np.asarray(problem.pen.l1, np.float64), (W.shape[0], 1))[:, 0]
+    allowed = SETTLED * np.where(l1 > 0.0, l1, l1.max())
+    missed = bool((np.maximum(G.max(axis=1), -G.min(axis=1)) > allowed + l1).any())
+    l, i = np.nonzero(W)
+    missed |= bool((np.abs(G[l, i] + l1[l] * np.sign(W[l, i])) > allowed[l]).any())
+    return state.stage if missed else max(1.0, state.stage / DIVIDED)
 
 
 def learnt(state: ProxNewtonActiveState, s: Array, y: Array) -> ProxNewtonActiveState:
