@@ -151,3 +151,10 @@ def test_the_rule() -> None:
         "l1": "ProxNewtonActive",
         "l0": "PianoAccelerated",
     }
+
+
+def test_the_choice_asks_for_no_memory_of_what_it_never_takes() -> None:
+    size = {"n": 72, "p": 7130, "m": 2, "nnz": 72 * 7129, "itemsize": 8}  # (p, p) matrices would take 1.6 GB
+    assert make_solver("lbfgs-row-space").memory(**size) <= make_solver("auto").memory(**size) < 1e8
+    narrow = {"n": 10_000, "p": 1400, "m": 10, "nnz": 10**5, "itemsize": 8}
+    assert make_solver("auto").memory(**narrow) >= make_solver("lbfgs-preconditioned").memory(**narrow)
