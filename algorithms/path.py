@@ -107,7 +107,7 @@ def path(
         penalty = _scaled(problem.penalty, value)
         here = problem.with_penalty(penalty)
         if kept is None or kind == "l2":
-            result = solve(solver, here, W0=points[-1].W if points else None, tol=tol)
+            result = solve(solver, here, W0=points[-1].W if points else None, tol=tol, few=True)
             kept = here, result.state, value
         else:
             result, state = _next(solver, here, value, kept, tol)
@@ -179,11 +179,11 @@ def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tu
         inside = here.restrict(np.repeat(rows[:, None], here.m, axis=1))
         if carries:
             start = _From(solver, solver.narrowed(inside, kept, state))
-            result = solve(cast("Solver", start), inside, tol=inner)
+            result = solve(cast("Solver", start), inside, tol=inner, few=True)
             state = solver.widened(here, inside, kept, result.state)
             W, G = state.W, state.G
         else:
-            result = solve(solver, inside, W0=inside.project(W), tol=inner)
+            result = solve(solver, inside, W0=inside.project(W), tol=inner, few=True)
             W = inside.lift(result.W)
             G = here.smooth(W)[1]
             state = replace(result.state, W=W)
@@ -197,7 +197,7 @@ def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tu
         rows |= missing
         inner *= 1.0 if missing.any() else 0.1
     if carries:
-        result = solve(cast("Solver", _From(solver, state)), here, tol=tol)
+        result = solve(cast("Solver", _From(solver, state)), here, tol=tol, few=True)
     else:
-        result = solve(solver, here, W0=W, tol=tol)
+        result = solve(solver, here, W0=W, tol=tol, few=True)
     return replace(result, steps=result.steps + steps), result.state
