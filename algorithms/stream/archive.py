@@ -61,7 +61,7 @@ def write(path: Path, form: str, version: int, facts: Mapping[str, Any], arrays:
         packed[name], kept[name] = _packed(np.ascontiguousarray(values).reshape(np.shape(values)))
     head = {"format": form, "version": version, "facts": dict(facts), "arrays": kept}
     text = np.frombuffer(json.dumps(head, allow_nan=False).encode(), np.uint8)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = _part(path)
     try:
         with open(part, "wb") as stream:
             np.savez(stream, **{HEAD: text, **packed})  # type: ignore[arg-type]
@@ -104,12 +104,29 @@ def read(path: Path, form: str, version: int) -> tuple[dict[str, Any], dict[str,
         raise UnusableArchive(f"{path} is damaged ({_short(error)})") from None
 
 
+def check_room(path: Path) -> None:
+    """Find out whether an archive could be written, before there is anything to lose.
+
+    Raises
+    ------
+    OSError
+    """
+    part = _part(path)
+    part.touch()
+    part.unlink()
+
+
 def clear(path: Path) -> None:
     """Remove what writers of this archive left that were killed."""
     for part in path.parent.glob(f".{path.name}.*.part"):
         number = part.name.removesuffix(".part").rpartition(".")[2]
         if number.isdigit() and not psutil.pid_exists(int(number)):
             part.unlink(missing_ok=True)
+
+
+def _part(path: Path) -> Path:
+    """Where it is written before it takes its place: a process has its own."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def _packed(values: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:

@@ -71,7 +71,7 @@ class Kept:
         Raises
         ------
         UserMistake
-            The state is of other options or of a later version, or damaged.
+            The state is of other options or of a later version, or damaged; or none could be written.
         OtherLog
             It is of another log; a file is looked at only when it is read.
         """
@@ -80,6 +80,7 @@ class Kept:
         try:
             facts, arrays = archive.read(self.path, FORM, VERSION)
         except FileNotFoundError:
+            self._check_room()
             return None
         except archive.UnusableArchive as error:
             raise UserMistake(f"{error}: give another --state, or delete it to begin anew") from None
@@ -123,14 +124,24 @@ class Kept:
             arrays |= {f"state/{name}": values for name, values in stand.state.export().items()}
             archive.write(self.path, FORM, VERSION, facts, arrays)
         except OSError as error:
-            raise UserMistake(
-                f"the state cannot be written to {self.path} ({error.strerror or error}): give --state FILE in a "
-                "folder that can be written and has room"
-            ) from error
+            raise self._unwritable(error) from error
 
     def log(self, classes: tuple[int, ...]) -> Log:
         """A log without rows."""
         return Log(classes, self.options.penalised, capacity=self.options.kept, seed=self.options.seed)
+
+    def _check_room(self) -> None:
+        """Before anything is trained."""
+        try:
+            archive.check_room(self.path)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> UserMistake:
+        return UserMistake(
+            f"the state cannot be written to {self.path} ({error.strerror or error}): give --state FILE in a folder "
+            "that can be written and has room"
+        )
 
     def _stand(self, facts: dict[str, Any], arrays: Mapping[str, NDArray[Any]], reader: Reader) -> Stand:
         classes = tuple(map(int, facts["classes"]))

@@ -95,6 +95,10 @@ def test_a_packed_log_that_is_damaged(tmp_path):
 
 def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
     put(tmp_path / "a.svm", text_of(1))
+    with monkeypatch.context() as patch:
+        patch.setattr("pianobench.experiments.streaming.training.advance", None)  # it is seen before any training
+        said = stream(tmp_path, "a.svm", *SMALL, "--state", "s" * 250, code=2)
+    assert "(File name too long): give --state FILE in a folder" in said
 
     def refuse(*_):
         raise OSError(30, "Read-only file system")
