@@ -89,6 +89,8 @@ class StreamState:
         `Score` of W over all rows so far.
     exact : bool
         Whether it is of all rows, or, of the old ones, estimated.
+    unseen : array (4,)
+        `Score` of W over the rows since it was trained, and those of its batch that were held out: none has trained it.
     memory : dict of str to array
         The trainer's.
     total : float
@@ -101,6 +103,7 @@ class StreamState:
     past: Array
     score: Array
     exact: bool
+    unseen: Array
     memory: Memory
     total: float
 
@@ -130,10 +133,10 @@ class StreamState:
         memory = {name.partition("/")[2]: values for name, values in saved.items() if name.startswith("memory/")}
         t, seed, exact, total = (saved[name].item() for name in ("t", "seed", "exact", "total"))
         t, seed, exact = int(t), int(seed), bool(exact)
-        W, past, score = (saved[name] for name in ("W", "past", "score"))
-        if W.ndim != 2 or past.shape != (t, len(RECORD)) or score.shape != (4,):
+        W, past, score, unseen = (saved[name] for name in ("W", "past", "score", "unseen"))
+        if W.ndim != 2 or past.shape != (t, len(RECORD)) or not score.shape == unseen.shape == (4,):
             raise ValueError(f"W has shape {W.shape}, past {past.shape} and score {score.shape} after {t} batches")
-        return cls(W=W, t=t, seed=seed, past=past, score=score, exact=exact, memory=memory, total=total)
+        return cls(W=W, t=t, seed=seed, past=past, score=score, exact=exact, unseen=unseen, memory=memory, total=total)
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,8 @@ class Learner:
         On the first batch, and later.
     warm : bool
         Whether training starts from the model at hand, or from 0.
+    held : float
+        Share of a batch's rows that is not trained on, so that the new model is measured by rows it has not seen.
     """
 
     rule: Rule = field(default_factory=CumulativeRise)
@@ -54,6 +56,7 @@ class Learner:
     start: Trainer = field(default_factory=OnlineStart)
     trainer: Trainer = field(default_factory=LbfgsRun)
     warm: bool = True
+    held: float = 0.0
 
     def init(self, log: Log, seed: int = 0) -> StreamState:
         """The state after the first batch, which the log has.
@@ -65,10 +68,11 @@ class Learner:
         """
         if log.newest is None or log.batches != 1:
             raise ValueError(f"the log has {log.batches} batches: a learner starts when it has its first one")
-        problem = log.newest_problem()
+        part, held = log.held_out(self.held)
+        problem = part.newest_problem(log.weight)
         trained = self.start.train(problem, problem.zeros(), {}, 0, _rng(seed, 0))
         read = problem.meter.total.rows
-        score = Score.of(problem, trained.W)
+        score = Score.of(log.newest_problem(), trained.W)
         record = Record(
             log.newest.n,
             score.weight,
@@ -77,7 +81,7 @@ class Learner:
             score.error,
             score.log_loss,
             updated=1.0,
-            new_rows=log.newest.n,
+            new_rows=problem.n,
             steps=trained.steps,
             rows_read=read,
         )
@@ -88,6 +92,7 @@ class Learner:
             past=record.array[None],
             score=score.array,
             exact=True,
+            unseen=_unseen(held, trained.W).array,
             memory=trained.memory,
             total=log.weight,
         )
@@ -108,6 +113,7 @@ class Learner:
         rise, spread = self.rule.judge(state, new)  # (2)
         record = Record(log.newest.n, new.weight, new.error, new.log_loss, 0.0, 0.0, rise, spread)
         if not self.rule.fires(rise, spread):
+            state = replace(state, unseen=(Score.read(state.unseen) + new).array)
             return self._next(log, state, record, Score.read(state.score) + new, state.exact)
         trained, problem, sizes = self.trained(log, state, _mu(rise, spread))  # (3), (4)
         record = replace(
@@ -118,7 +124,8 @@ class Learner:
             steps=trained.steps,
             rows_read=problem.meter.total.rows,
         )
-        state = replace(state, W=trained.W, memory=trained.memory, total=log.weight)
+        unseen = _unseen(log.held_out(self.held)[1], trained.W).array
+        state = replace(state, W=trained.W, memory=trained.memory, total=log.weight, unseen=unseen)
         return self._next(log, state, record, rescored(log, state.W), log.complete)
 
     def trained(
@@ -129,7 +136,7 @@ class Learner:
         `draw` numbers independent samples at one time.
         """
         rng = _rng(state.seed, state.t, *([draw] if draw else []))
-        problem, new, old = self.sampling.choose(log, mu, rng)
+        problem, new, old = self.sampling.choose(log.held_out(self.held)[0], mu, rng)
         memory: Memory = {}
         if self.warm and state.memory:
             memory = self.trainer.rescaled(state.memory, log.weight / state.total)
@@ -141,6 +148,10 @@ class Learner:
         past = np.vstack([state.past, record.array])
         assert past.shape[1] == len(RECORD)
         return replace(state, t=state.t + 1, past=past, score=score.array, exact=exact)
+
+
+def _unseen(held: Problem | None, W: Array) -> Score:
+    return Score() if held is None else Score.of(held, W)
 
 
 def rescored(log: Log, W: Array) -> Score:

@@ -6,6 +6,7 @@ a uniform sample without replacement at any time, and the same one however the r
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -181,7 +182,20 @@ class Log:
         if old:
             places = _drawn(self.kept, old, rng)
             drawn += [part for part in MemoryRows(self._kept).take(places, None).parts if part.n]  # type: ignore[attr-defined]
-        return self._problem(tuple(drawn), self.weight)
+        return self._problem((_joined(drawn),), self.weight)
+
+    def held_out(self, share: float) -> tuple[Log, Problem | None]:
+        """This log with a share of the newest rows left out, and those; they are chosen by their keys."""
+        assert self.newest is not None
+        first = self.rows - self.newest.n
+        keys = hashed(~self.seed, np.arange(first, self.rows, dtype=np.uint64))
+        out = keys < np.uint64(min(share * 2.0**64, 2.0**64 - 2048.0))
+        if not out.any() or out.all():
+            return self, None
+        other = copy.copy(self)
+        other.newest = self.newest.slice(np.flatnonzero(~out))
+        other.rows = self.rows - int(out.sum())
+        return other, self._problem((self.newest.slice(np.flatnonzero(out)),), None)
 
     def _problem(self, parts: tuple[Part, ...], total: float | None) -> Problem:
         rows = MemoryRows(parts)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pianobench.algorithms.stream.learner import Learner
 from pianobench.algorithms.stream.rules import Always, BatchRise, CumulativeRise, Never
 from pianobench.algorithms.stream.samples import ByRise, Everything, Newest, Uniform
-from pianobench.algorithms.stream.trainers import AdaGradPass, LbfgsRun, OnlineStart
+from pianobench.algorithms.stream.trainers import AdaGradPass, LbfgsRun, OnlineStart, SolverRun
 
 ROWS, TOL = 100_000, 1e-4
+HELD = 0.1  # of a batch
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,13 @@ STREAMS: dict[str, Entry] = {
         "SA L-BFGS, repaired",
         "trains where the log loss of the newest batch rises by more than chance gives it",
         False,
-        lambda rows, tol: Learner(BatchRise(), ByRise(rows), _solved(tol), LbfgsRun(tol)),
+        lambda rows, tol: Learner(BatchRise(), ByRise(rows), _solved(tol), LbfgsRun(tol), held=HELD),
+    ),
+    "sa-auto": Entry(
+        "SA, repaired, solver chosen",
+        "as the one before, each training by the solver that `auto` takes for the sample",
+        False,
+        lambda rows, tol: Learner(BatchRise(), ByRise(rows), SolverRun(tol), SolverRun(tol), held=HELD),
     ),
     "keep": Entry(
         "First model kept",

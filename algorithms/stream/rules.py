@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,10 +40,10 @@ class CumulativeRise:
 class BatchRise:
     """The repaired rule: the batch's own score, against the spread of quiet batches.
 
-    (c) rise = mean score of theta_t on the batch - its mean over the batches since theta_t was trained, none of which
-        it has seen; where there is none yet, its mean over all rows before
-    (d) spread = the larger of the standard error of the batch's mean and the root mean square of (c) over the quiet
-        batches, those that did not fire and do not come right after a training
+    (c) rise = mean score of theta_t on the batch - its mean over the rows that came since it was trained and those held
+        out of its training, none of which it has seen; where there is none, its mean over all rows before
+    (d) spread = the larger of the standard error of this difference and its root mean square over the batches that did
+        not fire
     (e) fires where rise > threshold * spread
 
     All rows before would be no measure for ever: once the law has changed, a model of the new one does badly on them.
@@ -63,15 +64,12 @@ class BatchRise:
             raise ValueError(f"threshold={self.threshold!r}: a number of 0 or more is expected")
 
     def judge(self, state: StreamState, new: Score) -> tuple[float, float]:
-        trained = state.column("updated") == 1
-        since = int(np.flatnonzero(trained)[-1]) + 1 if trained.any() else 0
-        seen, weight = state.column(self.kind)[since:], state.column("weight")[since:]
-        before = float(seen @ weight / weight.sum()) if seen.size else Score.read(state.score).mean(self.kind)
-        rise = new.mean(self.kind) - before  # (c)
-        rises, after = state.column("rise"), np.append(False, trained[:-1])
-        quiet = rises[~trained & ~after & np.isfinite(rises)]
+        unseen = Score.read(state.unseen)
+        before = unseen if unseen.weight else Score.read(state.score)
+        rise = new.mean(self.kind) - before.mean(self.kind)  # (c)
+        quiet = state.column("rise")[(state.column("updated") == 0) & np.isfinite(state.column("rise"))]
         past = float(np.sqrt(np.mean(quiet**2))) if quiet.size else 0.0
-        return rise, max(new.doubt(self.kind), past)  # (d)
+        return rise, max(math.hypot(new.doubt(self.kind), before.doubt(self.kind)), past)  # (d)
 
     def fires(self, rise: float, spread: float) -> bool:
         return rise > self.threshold * spread  # (e)

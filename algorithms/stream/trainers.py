@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pianobench.algorithms.adagrad import AdaGrad
+from pianobench.algorithms.auto import choose
 from pianobench.algorithms.lbfgs import Lbfgs, LbfgsState, dot, usable
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.owl_qn import OwlQn, OwlQnState
@@ -36,17 +37,10 @@ class LbfgsRun:
     carry: bool = True
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.tol < 1.0:
-            raise ValueError(f"tol={self.tol!r}: a relative gap above 0 and below 1 is expected, for example 1e-4")
-        if self.most != int(self.most) or self.most < 1:
-            raise ValueError(f"most={self.most!r}: a whole number of steps, 1 or more, is expected")
+        _check_run(self.tol, self.most)
 
     def train(self, problem: Problem, W: Array, memory: Memory, t: int, rng: np.random.Generator) -> Trained:
-        if problem.pen.kind not in ("l2", "l1", "elasticnet"):
-            raise ValueError(
-                f"a stream takes l2, l1 or an elastic net, not {problem.pen.kind}: a sample of few rows may be "
-                "separable and then has no minimiser without one; give a small l2"
-            )
+        _check_penalised(problem)
         method = self.method(problem, memory)
         found = solve(method, problem, W0=W, tol=self.tol, max_steps=self.most, few=True)
         return Trained(found.W, self.memory(problem, found.state) if self.carry else {}, found.steps)
@@ -98,6 +92,48 @@ class _OwlQnFrom(OwlQn):
 
     def init(self, problem: Problem, W0: Array, rng: np.random.Generator) -> OwlQnState:
         return _begun(problem, super().init(problem, W0, rng), self.given)
+
+
+@dataclass(frozen=True)
+class SolverRun:
+    """The solver of the automatic choice to a certified gap; of the run before it takes the model alone.
+
+    Parameters
+    ----------
+    tol : float
+        Relative gap ``(F - L) / F`` on the sample.
+    most : int
+        Steps at most.
+    """
+
+    tol: float = 1e-4
+    most: int = 500
+
+    def __post_init__(self) -> None:
+        _check_run(self.tol, self.most)
+
+    def train(self, problem: Problem, W: Array, memory: Memory, t: int, rng: np.random.Generator) -> Trained:
+        _check_penalised(problem)
+        found = solve(choose(problem, self.tol), problem, W0=W, tol=self.tol, max_steps=self.most, rng=rng, few=True)
+        return Trained(found.W, {}, found.steps)
+
+    def rescaled(self, memory: Memory, factor: float) -> Memory:
+        return {}
+
+
+def _check_penalised(problem: Problem) -> None:
+    if problem.pen.kind not in ("l2", "l1", "elasticnet"):
+        raise ValueError(
+            f"a stream takes l2, l1 or an elastic net, not {problem.pen.kind}: a sample of few rows may be "
+            "separable and then has no minimiser without one; give a small l2"
+        )
+
+
+def _check_run(tol: float, most: int) -> None:
+    if not 0.0 < tol < 1.0:
+        raise ValueError(f"tol={tol!r}: a relative gap above 0 and below 1 is expected, for example 1e-4")
+    if most != int(most) or most < 1:
+        raise ValueError(f"most={most!r}: a whole number of steps, 1 or more, is expected")
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from pianobench.algorithms.loop import iterate, solve
 from pianobench.algorithms.registry import make_solver
 from pianobench.algorithms.stream import Log, Score, StreamState, widened
-from pianobench.algorithms.stream.contract import RECORD
 from pianobench.algorithms.stream.trainers import LbfgsRun
 from pianobench.datasets.kdd12.named import prepared
 from pianobench.datasets.kdd12.prepared import Prepared
 from pianobench.experiments.clicks.arm import area
+from pianobench.experiments.streams.known import begun
 from pianobench.problems import L2, Problem
 from pianobench.problems.kernels.compiled import threads
 from pianobench.problems.penalties import Array
@@ -116,14 +116,14 @@ def measure(order: Order) -> dict[str, Any]:
             return _reference(order)
         new = prepared(of_model(order.data, 1 if order.method == "model-1" else 2))
         log = log_of(new, order.lam)
-        begun = None if order.method == "model-1" else _widened(order, new)
+        known = None if order.method == "model-1" else _widened(order, new)
         warm_up(log)
-        told, W = _trained(order, log, begun)
+        told, W = _trained(order, log, known)
         whole = log.whole_problem()
         found, F = area(whole, W, new.test), whole.value(W)
         told |= {"area": found.area, "error": found.error, "objective": F, "full_gap": (F - order.lower) / F}
-        if begun is not None:
-            told |= _scored(whole, begun.W)
+        if known is not None:
+            told |= _scored(whole, known.W)
         return told
 
 
@@ -140,9 +140,10 @@ def _widened(order: Order, new: Prepared) -> StreamState:
     old = prepared(of_model(order.data, 1))
     with np.load(order.model) as saved:
         memory = {name: saved[name] for name in ("pairs_s", "pairs_y")}
-        W, total = saved["W"], float(saved["total"])
-    past, score = np.full((1, len(RECORD)), np.nan), np.zeros(4)
-    state = StreamState(W=W, t=1, seed=order.seed, past=past, score=score, exact=True, memory=memory, total=total)
+        W = saved["W"]
+    log = Log([0, 1], L2(order.lam))
+    log.add(old.train.rows(slice(0, 2)).matrix(), [0, 1])  # of Model 1's columns
+    _, state = begun(log, W, memory)
     return widened(state, places(old, new), new.recipe.d + 1)
 
 
@@ -167,21 +168,21 @@ class Clock:
         self.cpu_seconds += time.process_time() - self._begun[0]
 
 
-def _trained(order: Order, log: Log, begun: StreamState | None) -> tuple[dict[str, Any], Array]:
+def _trained(order: Order, log: Log, known: StreamState | None) -> tuple[dict[str, Any], Array]:
     clock, whole = Clock(), log.whole_problem()
     if order.method == "keep":
-        assert begun is not None
+        assert known is not None
         nothing = {"sample": 0, "steps": 0, "rows_read": 0.0, "gap": math.nan, "arrived": True}
-        return {"seconds": 0.0, "cpu_seconds": 0.0, **nothing}, begun.W
+        return {"seconds": 0.0, "cpu_seconds": 0.0, **nothing}, known.W
     problem, lower, rng = whole, order.lower, np.random.default_rng([order.seed, 1])
     if order.method in SAMPLES:
         with clock:
             problem = log.sample(round(order.share * log.rows), 0, rng)
         lower = solve(make_solver("lbfgs-preconditioned"), problem.off_the_clock(), tol=REFERENCE).certificate.lower
-    warm = begun is not None and not order.method.endswith("-cold")
-    W0 = begun.W if warm and begun is not None else problem.zeros()
+    warm = known is not None and not order.method.endswith("-cold")
+    W0 = known.W if warm and known is not None else problem.zeros()
     carries = order.method.startswith("sa-lbfgs") or order.method == "full-warm-pairs"
-    pairs = begun.memory if carries and begun is not None else {}
+    pairs = known.memory if carries and known is not None else {}
     most = FEW if order.method.endswith("-10") else MOST
     trainer = LbfgsRun(order.target)
     before = problem.meter.total.rows
@@ -192,7 +193,7 @@ def _trained(order: Order, log: Log, begun: StreamState | None) -> tuple[dict[st
             state = next(states)
         steps, gap = steps + 1, (state.f - lower) / state.f  # f is F where the penalty is l2
     if order.method == "model-1":
-        saved: dict[str, Any] = {"W": state.W, "total": log.weight, **trainer.memory(problem, state)}
+        saved: dict[str, Any] = {"W": state.W, **trainer.memory(problem, state)}
         np.savez(order.model, **saved)
     return {
         "seconds": clock.seconds,

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.registry import make_solver
-from pianobench.algorithms.stream import Score, StreamState
-from pianobench.algorithms.stream.contract import Record, Rule
+from pianobench.algorithms.stream import Log, Score
+from pianobench.algorithms.stream.contract import Rule
 from pianobench.algorithms.stream.rules import BatchRise, CumulativeRise
 from pianobench.datasets.kdd12.auc import auc
+from pianobench.experiments.streams.known import begun
 from pianobench.experiments.streams.rows import STRENGTH, D, Stream, intercept, weights
 from pianobench.problems import L2, Problem
 from pianobench.problems.penalties import Array
@@ -42,19 +42,21 @@ def blind(
         for seed in seeds:
             stream = Stream("sudden", rate, DRIFT, seed, rows, change=max(times) + 1)
             W = _fitted(*stream.batch(0, TRAINED_ON, part=3))
-            scores = [_score(W, *stream.batch(t)) for t in range(max(times) + 1)]
             turned = _score(W, *stream.batch(max(times) + 1))
             for name, rule in RULES.items():
-                state = _begun(W, scores[0])
+                log = Log([0, 1], L2(1.0), capacity=1)  # no old row is asked for
+                log.add(*stream.batch(0))
+                learner, state = begun(log, W, {}, rule)
                 for t in range(1, max(times) + 1):
-                    rise, spread = rule.judge(state, scores[t])
+                    batch = stream.batch(t)
                     if t in times:
-                        for drift, score in ((0, scores[t]), (1, turned)):
-                            judged = rule.judge(state, score)
-                            fired = int(rule.fires(*judged))
+                        for drift, score in ((0, _score(W, *batch)), (1, turned)):
+                            rise, spread = rule.judge(state, score)
+                            fired = int(rule.fires(rise, spread))
                             line = {"rate": rate, "rows": rows, "seed": seed, "rule": name, "t": t, "drift": drift}
-                            yield {**line, "rise": judged[0], "spread": judged[1], "fired": fired}
-                    state = _gone_on(state, scores[t], rise, spread)
+                            yield {**line, "rise": rise, "spread": spread, "fired": fired}
+                    log.add(*batch)
+                    state = learner.step(log, state)
 
 
 def _fitted(X: Array, y: Array) -> Array:
@@ -63,23 +65,6 @@ def _fitted(X: Array, y: Array) -> Array:
 
 def _score(W: Array, X: Array, y: Array) -> Score:
     return Score.of(Problem(X, y, classes=[0, 1]), W)
-
-
-def _begun(W: Array, score: Score) -> StreamState:
-    nan = float("nan")
-    first = Record(score.weight, score.weight, nan, nan, score.error, score.log_loss, updated=1.0)
-    return StreamState(
-        W=W, t=1, seed=0, past=first.array[None], score=score.array, exact=True, memory={}, total=score.weight
-    )
-
-
-def _gone_on(state: StreamState, new: Score, rise: float, spread: float) -> StreamState:
-    """The state after a batch on which nothing was trained."""
-    total = Score.read(state.score) + new
-    record = Record(
-        new.weight, new.weight, new.error, new.log_loss, total.error, total.log_loss, rise=rise, spread=spread
-    )
-    return replace(state, t=state.t + 1, past=np.vstack([state.past, record.array]), score=total.array)
 
 
 def fit(rates: tuple[float, ...], seeds: range, rows: int = 20_000) -> Iterator[dict[str, Any]]:

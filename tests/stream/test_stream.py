@@ -208,6 +208,7 @@ def test_rule_as_written_goes_blind_and_the_repaired_one_does_not():
             past=past,
             score=np.array([t * n, totals[-1] * t * n, 0.0, 0.0]),
             exact=True,
+            unseen=np.array([t * n, totals[-1] * t * n, 0.0, 0.0]),
             memory={},
             total=t * n,
         )
@@ -247,6 +248,24 @@ def test_a_second_drift_is_seen_as_the_first_one():
     _, state = run(make_stream("sa-lbfgs-repaired", rows=1000), [batch(s, 1000, weights=w) for s, w in enumerate(laws)])
     assert state.column("updated")[[6, 14]].tolist() == [1, 1]
     assert state.column("spread")[14] < 2 * state.column("spread")[6]
+
+
+def test_a_new_model_is_measured_by_rows_it_has_not_seen():
+    """With many columns for the rows the model does better on its own batch, which is no rise of the next one."""
+    rng = np.random.default_rng(0)
+    batches = [(X := rng.normal(size=(400, 150)), (X[:, 0] > rng.logistic(size=400)).astype(int)) for _ in range(4)]
+    fires = {}
+    for held in (0.0, 0.1):
+        learner = replace(make_stream("sa-lbfgs-repaired"), held=held)
+        _, state = run(learner, batches)
+        fires[held] = state.column("updated")[1]
+        assert state.column("new_rows")[0] == pytest.approx(400 * (1 - held), abs=20)
+    assert fires == {0.0: 1, 0.1: 0}
+    log = Log([0, 1], L2(1.0))
+    log.add(*batches[0])
+    rest, held_out = log.held_out(0.25)
+    assert rest.newest.n + held_out.n == log.newest.n == 400
+    assert log.held_out(0.0) == (log, None)
 
 
 def test_sample_sizes_follow_the_rise():
