@@ -15,7 +15,7 @@ from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
 
-GAP = 1e-6
+GAP = 1e-3
 MOST, LEAST = 50, 5  # evaluations that are timed
 
 

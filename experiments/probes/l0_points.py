@@ -17,6 +17,7 @@ AT_REST = 1e-8  # residual at which it rests; the rule asks for 1e-6
 ENOUGH = 1e-6
 STANDS_STILL = 0.99  # least residual of the second half of the steps over that of the first: above, it stands still
 LOOK = 10  # steps between two looks
+LARGEST = 200_000  # entries of X times classes up to which it is asked whether a run can come to rest at all
 
 
 def l0_points(setting: Setting) -> Iterator[Number]:
@@ -31,7 +32,8 @@ def l0_points(setting: Setting) -> Iterator[Number]:
     for number, name in enumerate(STARTS, 1):
         W, residual, steps, falls = rest(problem, start(problem, name), setting, 0.9 * number / len(STARTS))
         if residual > ENOUGH and falls:
-            if separability(problem.restrict(W != 0)) in ("complete", "quasi"):
+            small = problem.nnz * problem.m <= LARGEST
+            if small and separability(problem.restrict(W != 0)) in ("complete", "quasi"):
                 continue  # on these weights F falls for ever: there is no point to rest at
             raise Unmeasured(f"from {name} PIANO is on its way after {steps} steps, at a residual of {residual:.2g}")
         found.append(residual)
