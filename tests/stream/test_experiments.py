@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pianobench.algorithms.stream import Score
+from pianobench.algorithms.stream import Log, Score
+from pianobench.algorithms.stream.rules import CumulativeRise
 from pianobench.datasets.kdd12.named import prepared
-from pianobench.experiments.streams import arm, draws, drift, flaws, measure, other, page, table2
+from pianobench.experiments.streams import arm, draws, drift, flaws, known, measure, other, page, table2
 from pianobench.experiments.streams.arm import of_model
 from pianobench.experiments.streams.rows import STRENGTH, Stream, weights
 from pianobench.plots import streams as plots
-from pianobench.problems import Problem
+from pianobench.problems import L2, Problem
 from pianobench.problems.kernels.compiled import threads
 
 NAME = "kdd12:rows=500,rate=0.2,interaction=1"
@@ -167,6 +168,20 @@ def test_flaws_draws_and_anchor() -> None:
     assert anchored.loc[1.0, "log_loss_old"] < anchored.loc[math.inf, "log_loss_old"]
     paid = pd.DataFrame(other.regret(range(1), (1000, 4000)))
     assert (paid["regret"] > 0).all()
+
+
+def test_a_known_model_stays_and_its_rule_is_asked() -> None:
+    stream = Stream("sudden", 0.3, 1.0, 0, rows=500, change=1)
+    log, W = Log([0, 1], L2(1.0)), weights(*stream.law(0))
+    log.add(*stream.batch(0))
+    learner, before = known.begun(log, W, {}, CumulativeRise())
+    log.add(*stream.batch(1))
+    after = learner.step(log, before)
+    assert after.W is W
+    assert after.last.updated == 0
+    assert after.last.rise > after.last.spread == 0.0  # it would have fired
+    problem, *sizes = draws.NewAlone(300).choose(log, 5.0, np.random.default_rng(0))
+    assert (problem.n, *sizes) == (300, 300, 0)
 
 
 # page -----------------------------------------------------------------------------------------------------------------
