@@ -34,8 +34,9 @@ class StreamingLogisticRegression(SoftmaxClassifier):
     Parameters
     ----------
     method : str
-        "sa-lbfgs-repaired", "sa-lbfgs" (as published), "online" (AdaGrad, l2 alone), "subsample-warm",
-        "subsample-cold", "full-warm", "full-cold" or "keep"; see `docs/stream.md`.
+        "sa-lbfgs-repaired", "sa-auto" (the same with the solver of the automatic choice), "sa-lbfgs" (as published),
+        "online" (AdaGrad, l2 alone), "subsample-warm", "subsample-cold", "full-warm", "full-cold" or "keep"; see
+        `docs/stream.md`.
     lam : float
         Strength beside the sum over all rows so far.
     penalty : {"l2", "l1", "elasticnet"}
