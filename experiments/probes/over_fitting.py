@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ from pianobench.problems.penalties import Array
 
 HELD_OUT = 3  # of each class one sample in so many, rounded down, is held out
 FOLDS = 5
-FACTORS = np.geomspace(0.9, 0.005, 15)  # of each part's own lambda_max, falling
+FACTORS = tuple(np.geomspace(0.9, 0.005, 15))  # of each part's own lambda_max, falling
 GAP = 1e-3
+WEAKEST_GAP = 0.05  # with almost no penalty, where F is nearly 0 and a twentieth of it moves no prediction
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,16 @@ def over_fitting(setting: Setting) -> Iterator[Number]:
     whole = Part(setting.X, y)
     train_rows, test_rows = split(y, HELD_OUT, rng)[0]
     train, test = whole.rows(train_rows), whole.rows(test_rows)
-    W = fitted(train, m, [setting.lam_factor], setting)[0]
+    W = almost_free(train, m, setting.lam_factor, setting.left(0.5))
     outside = accuracy(W, test)
     yield Number("accuracy lost on held-out samples", "almost no penalty", accuracy(W, train) - outside)
     yield Number("held-out accuracy", "almost no penalty", outside)
     scores = np.zeros(len(FACTORS))
     for kept, left_out in split(train.y, FOLDS, rng):
         part = train.rows(left_out)
-        scores += [accuracy(W, part) * len(left_out) for W in fitted(train.rows(kept), m, FACTORS, setting)]
+        scores += [accuracy(W, part) * len(left_out) for W in fitted(train.rows(kept), m, FACTORS)]
     best = int(np.argmax(scores))  # of equals the strongest
-    W = fitted(train, m, FACTORS[: best + 1], setting)[-1]
+    W = fitted(train, m, FACTORS[: best + 1])[-1]
     yield Number("held-out accuracy", "l1 by inner folds", accuracy(W, test))
 
 
@@ -71,18 +72,25 @@ def split(y: NDArray[np.intp], parts: int, rng: np.random.Generator) -> list[tup
     return [(np.flatnonzero(place != part), np.flatnonzero(place == part)) for part in range(parts)]
 
 
-def fitted(part: Part, m: int, factors: Any, setting: Setting) -> list[Array]:
+def fitted(part: Part, m: int, factors: Sequence[float]) -> list[Array]:
     """W (d, m) of l1 at these multiples of the part's lambda_max, which fall."""
-    base = Problem(part.X, part.y, penalty=L1(1.0), classes=np.arange(m), fit_intercept=False)
-    top = base.lambda_max
-    if len(factors) == 1:
-        problem = base.with_penalty(L1(float(factors[0]) * top))
-        result = solve(ProxNewtonActive(), problem, tol=GAP, max_seconds=setting.left(0.5))
-        if result.status != "converged":
-            raise Unmeasured(f"no fit with almost no penalty: {result.status}, {result.reason}")
-        return [result.W]
-    points = path(base, [float(factor) * top for factor in factors], tol=GAP)
-    return [point.W for point in points]
+    problem, top = of(part, m)
+    return [point.W for point in path(problem, [float(factor) * top for factor in factors], tol=GAP)]
+
+
+def almost_free(part: Part, m: int, factor: float, seconds: float) -> Array:
+    """W (d, m) of l1 at a very small multiple of lambda_max."""
+    problem, top = of(part, m)
+    result = solve(ProxNewtonActive(), problem.with_penalty(L1(factor * top)), tol=WEAKEST_GAP, max_seconds=seconds)
+    if result.status != "converged":
+        raise Unmeasured(f"no fit with almost no penalty: {result.status}, {result.reason}")
+    return result.W
+
+
+def of(part: Part, m: int) -> tuple[Problem, float]:
+    """The problem under l1 of some strength, and its lambda_max."""
+    problem = Problem(part.X, part.y, penalty=L1(1.0), classes=np.arange(m), fit_intercept=False)
+    return problem, problem.lambda_max
 
 
 def accuracy(W: Array, part: Part) -> float:
