@@ -27,6 +27,9 @@ from pianobench.problems.penalties import Array
 
 DEFAULT = {"l1": "prox-newton-active", "elasticnet": "prox-newton-active", "l2": "lbfgs"}
 ROUNDS = 20  # of taking features in
+STEPS = 100  # of one round
+CLEARLY = 0.7  # share of tol that a gap is expected to be below before it is asked for
+WIDER = 1.5  # times the rows wanted that a sub-problem may have and still be kept
 WORTHWHILE = 0.5  # share of the features above which none is left out
 
 
@@ -102,16 +105,16 @@ def path(
     values = _values(problem, strengths, count, smallest)
     solver = make_solver(DEFAULT[kind]) if solver is None else solver
     points: list[PathPoint] = []
-    kept: Any = None
+    last: _Place | None = None
     for value in values:
         penalty = _scaled(problem.penalty, value)
         here = problem.with_penalty(penalty)
-        if kept is None or kind == "l2":
+        if last is None or kind == "l2":
             result = solve(solver, here, W0=points[-1].W if points else None, tol=tol, few=True)
-            kept = here, result.state, value
+            last = _Place(here, result.state, value)
         else:
-            result, state = _next(solver, here, value, kept, tol)
-            kept = here, state, value
+            following = _continued if hasattr(solver, "continued") else _restarted
+            result, last = following(solver, here, value, last, tol)
         problem.meter.charge(here.meter.total)
         work, c = here.gradient_equivalents(here.meter.total), result.certificate
         points.append(PathPoint(value, penalty, result.W, c, result.status, result.reason, result.steps, work))
@@ -142,6 +145,18 @@ def _scaled(penalty: Penalty | None, value: float) -> Penalty:
 
 
 @dataclass(frozen=True)
+class _Place:
+    """Where a path stands."""
+
+    problem: Problem
+    state: Any
+    strength: float
+    inside: Problem | None = None  # sub-problem of the rows of W looked at
+    rows: NDArray[np.bool_] | None = None  # (p,) which they are
+    before: tuple[Array, float] | None = None  # W and strength of the point before
+
+
+@dataclass(frozen=True)
 class _From:
     """A solver that starts from a state."""
 
@@ -160,44 +175,132 @@ def strong(G: Array, l1: Array, ratio: float) -> NDArray[np.bool_]:
     return np.asarray(np.abs(G) >= l1 * (2.0 - ratio))
 
 
-def _next(solver: Any, here: Problem, value: float, last: Any, tol: float) -> tuple[Result, Any]:
-    """Solve for the next strength from the last problem, state and strength; the state is one of the whole problem."""
-    before, state, strength = last
-    carries = hasattr(solver, "continued")
-    W, l1 = state.W, np.broadcast_to(np.asarray(here.pen.l1, np.float64), (here.p, 1))
-    if carries:
-        state = solver.continued(before, here, state)
-        G = state.G
-    else:
-        G = here.smooth(W)[1]
-    rows = (strong(G, l1, strength / value) | (W != 0) | (l1 == 0)).any(axis=1)
+def shortfall(problem: Problem, state: Any) -> float:
+    """About the gap that a certificate at a state will have, without a pass over the rows.
+
+    With G the gradient, e the largest ``|G| / l1 - 1`` and R = l1 |W|: the dual point is scaled by 1 / (1 + e), which
+    costs e R, and R + G.W is what the weights miss. With l2 nothing is scaled, and a slope s costs s^2 / (2 l2).
+    """
+    W, G, pen = state.W, problem.only_active(state.G), problem.pen
+    l1, l2 = (np.broadcast_to(np.asarray(v, np.float64), (problem.p, 1)) for v in (pen.l1, pen.l2))
+    F, free = state.f + pen.nonsmooth(W), l1[:, 0] == 0.0
+    if not 0.0 < F < np.inf:
+        return 0.0  # nothing is known: a certificate has to say
+    largest = np.maximum(G.max(axis=1), -G.min(axis=1)).astype(np.float64)
+    e = float(largest[free].max(initial=0.0) / l1.max())
+    at = np.nonzero(W)
+    w, g, own = W[at].astype(np.float64), G[at].astype(np.float64), l1[at[0], 0]
+    R = float(own @ np.abs(w))
+    if np.any(l2):
+        slope = np.maximum(np.abs(G) - l1, 0.0)
+        slope[at] = g + own * np.sign(w)
+        return (e * R + float(np.sum(slope[~free] ** 2 / l2[~free])) / 2.0) / F
+    e = max(e, float((largest[~free] / l1[~free, 0]).max(initial=0.0)) - 1.0)
+    return (e * R + abs(R + float(g[own > 0.0] @ w[own > 0.0]))) / F
+
+
+def _restarted(solver: Solver, here: Problem, value: float, last: _Place, tol: float) -> tuple[Result, _Place]:
+    """The next point by a solver that starts from the last W."""
+    W, l1 = last.state.W, np.broadcast_to(np.asarray(here.pen.l1, np.float64), (here.p, 1))
+    G = here.smooth(W)[1]
+    rows = (strong(G, l1, last.strength / value) | (W != 0) | (l1 == 0)).any(axis=1)
     steps, inner = 0, tol
     for _ in range(ROUNDS if here.active is None else 0):
         if rows.mean() > WORTHWHILE:
             break
-        kept = np.flatnonzero(rows)
         inside = here.restrict(np.repeat(rows[:, None], here.m, axis=1))
-        if carries:
-            start = _From(solver, solver.narrowed(inside, kept, state))
-            result = solve(cast("Solver", start), inside, tol=inner, few=True)
-            state = solver.widened(here, inside, kept, result.state)
-            W, G = state.W, state.G
-        else:
-            result = solve(solver, inside, W0=inside.project(W), tol=inner, few=True)
-            W = inside.lift(result.W)
-            G = here.smooth(W)[1]
-            state = replace(result.state, W=W)
+        result = solve(solver, inside, W0=inside.project(W), tol=inner, few=True)
+        W = inside.lift(result.W)
+        G = here.smooth(W)[1]
         here.meter.charge(inside.meter.total)
         steps += result.steps
         c = certificate(here, W)
         if c.gap <= tol:
-            reason = f"relative gap {c.gap:.2g} <= {tol:g}, certified ({c.kind})"
-            return replace(result, W=W, status="converged", reason=reason, steps=steps, certificate=c), state
+            return _certified(W, c, steps, tol), _Place(here, replace(result.state, W=W), value)
         missing = (np.abs(G) > l1).any(axis=1) & ~rows
         rows |= missing
         inner *= 1.0 if missing.any() else 0.1
-    if carries:
-        result = solve(cast("Solver", _From(solver, state)), here, tol=tol, few=True)
-    else:
-        result = solve(solver, here, W0=W, tol=tol, few=True)
-    return replace(result, steps=result.steps + steps), result.state
+    result = solve(solver, here, W0=W, tol=tol, few=True)
+    return replace(result, steps=result.steps + steps), _Place(here, result.state, value)
+
+
+def _continued(solver: Any, here: Problem, value: float, last: _Place, tol: float) -> tuple[Result, _Place]:
+    """The next point by a solver that goes on from the last state.
+
+    Steps are taken until by their own gradient the gap should be small enough, and only then a certificate is made.
+    """
+    state = solver.continued(last.problem, here, last.state)
+    l1 = np.broadcast_to(np.asarray(here.pen.l1, np.float64), (here.p, 1))
+    wanted = (strong(state.G, l1, last.strength / value) | (state.W != 0) | (l1 == 0)).any(axis=1)
+    guess, steps, enough = _ahead(last, value), 0, CLEARLY * tol
+    before = last.state.W, last.strength
+    for _ in range(ROUNDS):
+        inside, rows = _looked_at(here, wanted, last)
+        kept = np.flatnonzero(rows)
+        own = state if inside is here else solver.narrowed(inside, kept, state)
+        if guess is not None:
+            own = _nearer(solver, inside, own, guess if inside is here else inside.project(guess))
+            guess = None
+        own, some = _settled(solver, inside, own, enough)
+        steps += some
+        if inside is here:
+            state = own
+        else:
+            state = solver.widened(here, inside, kept, own)
+            here.meter.charge(inside.meter.taken())
+        last = _Place(here, state, value, None if inside is here else inside, rows, before)
+        if shortfall(here, state) <= enough:
+            c = certificate(here, state.W)
+            if c.gap <= tol:
+                return _certified(state.W, c, steps, tol), last
+            enough *= 0.25
+        wanted = rows | (np.abs(state.G) > l1).any(axis=1)
+        if some == 0 and not (wanted & ~rows).any() and enough < 1e-3 * tol:
+            break
+    result = solve(cast("Solver", _From(solver, state)), here, tol=tol, few=True)
+    return replace(result, steps=result.steps + steps), _Place(here, result.state, value, None, None, before)
+
+
+def _settled(solver: Any, problem: Problem, state: Any, enough: float) -> tuple[Any, int]:
+    """The state after as many steps as the gap needs to be nearly `enough`, and how many they were."""
+    for done in range(STEPS):
+        if shortfall(problem, state) <= enough:
+            return state, done
+        state, before = solver.step(problem, state), state
+        if state.rejected > before.rejected + 2:
+            break
+    return state, STEPS
+
+
+def _looked_at(here: Problem, wanted: NDArray[np.bool_], last: _Place) -> tuple[Problem, NDArray[np.bool_]]:
+    """The sub-problem of the rows of W wanted and which it has: the last one where that serves, all where most are."""
+    if here.active is not None or wanted.mean() > WORTHWHILE:
+        return here, np.ones(here.p, bool)
+    if last.inside is not None and last.rows is not None and not (wanted & ~last.rows).any():
+        if last.rows.sum() <= WIDER * wanted.sum():
+            kept = np.flatnonzero(last.rows)
+            inside = last.inside.under(here.pen.block(kept))
+            return inside, last.rows
+    return here.restrict(np.repeat(wanted[:, None], here.m, axis=1)), wanted
+
+
+def _ahead(last: _Place, value: float) -> Array | None:
+    """W at the next strength, by the last two in a straight line; a weight that would change its sign is 0."""
+    if last.before is None:
+        return None
+    W, (older, strength) = last.state.W, last.before
+    share = (value - last.strength) / (last.strength - strength)
+    guess = W + W.dtype.type(share) * (W - older)
+    return np.where((guess * W > 0) | (np.asarray(last.problem.pen.l1) == 0.0), guess, W.dtype.type(0))
+
+
+def _nearer(solver: Any, problem: Problem, state: Any, guess: Array) -> Any:
+    """The state at a guess, if F is less there."""
+    other = solver.moved(problem, state, guess)
+    falls = other.f + problem.pen.nonsmooth(guess) < state.f + problem.pen.nonsmooth(state.W)
+    return other if falls else state
+
+
+def _certified(W: Array, c: Certificate, steps: int, tol: float) -> Result:
+    reason = f"relative gap {c.gap:.2g} <= {tol:g}, certified ({c.kind})"
+    return Result(W, "converged", reason, steps, 0.0, 0.0, [], c, None)

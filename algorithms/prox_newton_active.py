@@ -159,6 +159,12 @@ class ProxNewtonActive:
         G = (state.G + change * W).astype(W.dtype)
         return replace(state, f=f, G=problem.only_active(G), stage=1.0, promised=0.0, chosen=None, H=None)
 
+    def moved(self, problem: Problem, state: ProxNewtonActiveState, W: Array) -> ProxNewtonActiveState:
+        """The state at another W, with the matrix that it has."""
+        XW = problem.scores(W)
+        f, G = Line(problem, W, W, XW, XW).smooth(0.0)
+        return replace(state, W=W, f=f, G=G, XW=XW)
+
     def narrowed(self, inside: Problem, kept: NDArray[np.intp], state: ProxNewtonActiveState) -> ProxNewtonActiveState:
         """The state on a problem restricted to the rows `kept` of W."""
         W, G = inside.project(state.W), inside.project(state.G)
