@@ -11,7 +11,7 @@ import numpy as np
 from pianobench.algorithms.lbfgs import Lbfgs
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.stream.scores import Score
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, Setting, check_arrived
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
 
@@ -30,8 +30,7 @@ def fit(setting: Setting) -> Iterator[Number]:
     classes, penalty = setting.problem.classes, setting.problem.penalty
     problem = Problem(setting.X[train], setting.y[train], penalty=penalty, classes=classes)
     result = solve(Lbfgs(), problem, tol=GAP, max_seconds=setting.left(0.7), few=True)
-    if result.status != "converged":
-        raise Unmeasured(f"nothing that fits is known: {result.status}, {result.reason}")
+    check_arrived(result, "nothing that fits is known")
     judge = Problem(setting.X[rest], setting.y[rest], classes=classes)
     for arm, W in arms(problem, result.W, setting.y[train]).items():
         yield Number("I as written", arm, Score.of(judge, W).error)

@@ -9,7 +9,7 @@ import numpy as np
 from pianobench.algorithms.l0_path import STARTS, start
 from pianobench.algorithms.loop import iterate
 from pianobench.algorithms.piano import Piano
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, OutOfTime, Setting, Unmeasured
 from pianobench.problems import Problem, separability
 from pianobench.problems.penalties import Array
 
@@ -25,8 +25,10 @@ def l0_points(setting: Setting) -> Iterator[Number]:
 
     Raises
     ------
+    OutOfTime
+        A run comes ever nearer to rest when its time is over.
     Unmeasured
-        A run comes ever nearer to rest when its time is over, or no start leads to a point that can be rested at.
+        No start leads to a point that can be rested at.
     """
     problem, found = setting.problem, []
     for number, name in enumerate(STARTS, 1):
@@ -35,7 +37,7 @@ def l0_points(setting: Setting) -> Iterator[Number]:
             small = problem.nnz * problem.m <= LARGEST
             if small and separability(problem.restrict(W != 0)) in ("complete", "quasi"):
                 continue  # on these weights F falls for ever: there is no point to rest at
-            raise Unmeasured(f"from {name} PIANO is on its way after {steps} steps, at a residual of {residual:.2g}")
+            raise OutOfTime(f"from {name} PIANO is on its way after {steps} steps, at a residual of {residual:.2g}")
         found.append(residual)
     if not found:
         raise Unmeasured("the classes are separable on the weights that are kept: no start leads to a point of rest")

@@ -15,7 +15,7 @@ from pianobench.algorithms.ogd import Ogd
 from pianobench.algorithms.stream.scores import Score
 from pianobench.datasets.kdd12.kinds import KINDS
 from pianobench.datasets.kdd12.named import prepared
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, Setting, check_arrived
 from pianobench.problems import Penalty, Problem
 from pianobench.problems.penalties import Array
 
@@ -50,8 +50,7 @@ def held_out(setting: Setting) -> Iterator[Number]:
     train, test = split(setting, rng)
     whole, judge = train.problem(classes, penalty), test.problem(classes, None)
     batch = solve(Lbfgs(), whole, tol=GAP, max_seconds=setting.left(0.5), few=True)
-    if batch.status != "converged":
-        raise Unmeasured(f"L-BFGS has not arrived: {batch.status}, {batch.reason}")
+    check_arrived(batch, "L-BFGS has not arrived")
     yield Number("held-out log loss", "lbfgs", Score.of(judge, batch.W).log_loss)
     order = rng.permutation(len(train.y))
     cut = len(order) // TUNED_ON
@@ -84,8 +83,7 @@ def regret(setting: Setting) -> Iterator[Number]:
     """
     problem = setting.problem.with_penalty(None)
     best = solve(Lbfgs(), problem, tol=GAP, max_seconds=setting.left(0.8))
-    if best.status != "converged":
-        raise Unmeasured(f"the best fixed weights are not known: {best.status}, {best.reason}")
+    check_arrived(best, "the best fixed weights are not known")
     for arm, method in (("adagrad", AdaGrad()), ("ogd", Ogd())):
         paid = passed(method, problem, setting.seed)[1]
         yield Number("regret", arm, paid - best.certificate.objective)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.path import path
 from pianobench.algorithms.prox_newton_active import ProxNewtonActive
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, Setting, Unmeasured, check_arrived
 from pianobench.problems import L1, Problem
 from pianobench.problems.penalties import Array
 
@@ -82,8 +82,7 @@ def almost_free(part: Part, m: int, factor: float, seconds: float) -> Array:
     """W (d, m) of l1 at a very small multiple of lambda_max."""
     problem, top = of(part, m)
     result = solve(ProxNewtonActive(), problem.with_penalty(L1(factor * top)), tol=WEAKEST_GAP, max_seconds=seconds)
-    if result.status != "converged":
-        raise Unmeasured(f"no fit with almost no penalty: {result.status}, {result.reason}")
+    check_arrived(result, "no fit with almost no penalty")
     return result.W
 
 

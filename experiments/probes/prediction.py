@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.prox_newton_active import ProxNewtonActive
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, Setting, check_arrived
 
 GAP = 1e-3
 MOST, LEAST = 100, 5  # predictions of each kind
@@ -26,8 +26,7 @@ def prediction(setting: Setting) -> Iterator[Number]:
     """
     problem = setting.problem
     result = solve(ProxNewtonActive(), problem, tol=GAP, max_seconds=setting.left(0.6), few=True)
-    if result.status != "converged":
-        raise Unmeasured(f"no solution to predict with: {result.status}, {result.reason}")
+    check_arrived(result, "no solution to predict with")
     coef, b = problem.to_user(result.W)
     dense, ways = kept(setting.X, np.ascontiguousarray(coef.T, problem.dtype), b)
     answers = [way[0]() for way in (dense, *ways)]

@@ -21,7 +21,7 @@ from pianobench.experiments.probes.registry import PROBES, Probe
 
 def run(spec: dict[str, Any], report: measure.Report) -> None:
     """Run the probe of a cell and write its numbers."""
-    from pianobench.experiments.probes.setting import Setting, Unmeasured
+    from pianobench.experiments.probes.setting import OutOfTime, Setting, Unmeasured
 
     probe = next(one for one in PROBES.values() if one.key == spec["solver"])
     problem, X, y = measure.set_up(spec, report)
@@ -48,7 +48,7 @@ def run(spec: dict[str, Any], report: measure.Report) -> None:
                 numbers.append(asdict(number))
                 report.attempt.write("numbers", {"numbers": numbers})
         except Unmeasured as reason:
-            ended = "breakdown", f"{reason}, after "
+            ended = ("timeout" if isinstance(reason, OutOfTime) else "breakdown"), f"{reason}, after "
         alarm.off()
     used = measure.difference(before, measure.usage())
     report.facts.update(used, seconds=used["wall_seconds"], **measure.observed_threads())

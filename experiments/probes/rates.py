@@ -12,7 +12,7 @@ from pianobench.algorithms.bohning import Bohning
 from pianobench.algorithms.irls import Irls
 from pianobench.algorithms.loop import iterate
 from pianobench.algorithms.piano import Piano
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, OutOfTime, Setting, Unmeasured
 from pianobench.experiments.probes.surrogate import Surrogate
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
@@ -97,4 +97,4 @@ def contraction(solver: Any, problem: Problem, W: Array, setting: Setting, share
             return found[-1]
         if is_over:
             break
-    raise Unmeasured(f"{solver.step_is}: the contraction has not settled in the time there is, {found[-1]:.6g} so far")
+    raise OutOfTime(f"{solver.step_is}: the contraction has not settled in the time there is, {found[-1]:.6g} so far")

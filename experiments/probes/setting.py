@@ -8,11 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from pianobench.algorithms.result import Result
 from pianobench.problems import Problem
 
 
 class Unmeasured(Exception):
-    """The quantity cannot be measured on this problem, or not within its time; the message says why."""
+    """The quantity cannot be measured on this problem; the message says why."""
+
+
+class OutOfTime(Unmeasured):
+    """Not within the allowed seconds; the message says how far it came."""
+
+
+def check_arrived(result: Result, what: str) -> None:
+    """Refuse a solution that a probe needs and has not.
+
+    Raises
+    ------
+    Unmeasured
+    """
+    if result.status != "converged":
+        kind = OutOfTime if result.status == "timeout" else Unmeasured
+        raise kind(f"{what}: {result.status}, {result.reason}")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pianobench.algorithms.lc import Lc
 from pianobench.algorithms.loop import iterate
 from pianobench.algorithms.piano import Piano
 from pianobench.experiments.environment import available_cores
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, OutOfTime, Setting
 from pianobench.problems import Problem
 from pianobench.problems.kernels.compiled import threads
 
@@ -46,7 +46,7 @@ def measured(solver: Any, setting: Setting, share: float) -> float:
         for count, kept in pair if len(one) % 2 else pair[::-1]:
             kept.append(seconds(solver, problem, count, steps))
     if len(one) < LEAST:
-        raise Unmeasured(f"{len(one)} rounds of {one[-1]:.2g} s in the time there is: {LEAST} are needed")
+        raise OutOfTime(f"{len(one)} rounds of {one[-1]:.2g} s in the time there is: {LEAST} are needed")
     return statistics.median(one) / statistics.median(two)
 
 

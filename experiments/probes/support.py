@@ -19,7 +19,7 @@ from pianobench.algorithms.piano import Piano
 from pianobench.algorithms.prox_newton_active import ProxNewtonActive
 from pianobench.datasets.generated import generator
 from pianobench.datasets.generators.softmax import SoftmaxGenerator
-from pianobench.experiments.probes.setting import Number, Setting, Unmeasured
+from pianobench.experiments.probes.setting import Number, OutOfTime, Setting, Unmeasured, check_arrived
 from pianobench.problems import L0, L1, Problem
 from pianobench.problems.penalties import Array
 
@@ -44,8 +44,7 @@ def support(setting: Setting) -> Iterator[Number]:
         return Number("F1 of the support", arm, f1(found, planted))
 
     l1 = solve(ProxNewtonActive(), problem.with_penalty(L1(setting.lam)), tol=GAP, max_seconds=setting.left(0.2))
-    if l1.status != "converged":
-        raise Unmeasured(f"no l1 solution: {l1.status}, {l1.reason}")
+    check_arrived(l1, "no l1 solution")
     yield number("l1", l1.W)
     counting = problem.with_penalty(L0(setting.lam))
     l0 = lowest(counting, setting)
@@ -97,7 +96,7 @@ def settled(problem: Problem, W: Array, setting: Setting) -> Array:
             if newton_done or not kept.any():
                 return W
         if not setting.left(0.7):
-            raise Unmeasured("the time is over before l0 has a support that stands")
+            raise OutOfTime("the time is over before l0 has a support that stands")
         newton_done = bool(((W != 0) == kept).all())
         if newton_done:
             W = on_support(problem, kept)

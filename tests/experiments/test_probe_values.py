@@ -39,7 +39,7 @@ from pianobench.experiments.probes import (
     two_classes,
 )
 from pianobench.experiments.probes.registry import PROBES
-from pianobench.experiments.probes.setting import Setting, Unmeasured
+from pianobench.experiments.probes.setting import OutOfTime, Setting, Unmeasured, check_arrived
 from pianobench.problems import L0, L1, L2, Penalty, Problem
 
 FOR_EVER = 1e6  # seconds: what ends is not the time, whatever else the machine does
@@ -116,7 +116,7 @@ def test_what_never_rests_is_told_from_what_is_on_its_way(
     monkeypatch.setattr(Setting, "left", lambda _, share: max(0.0, 300.0 * share - next(looks)))
     given = setting(L0(0.5))
     if answer is None:
-        with pytest.raises(Unmeasured, match="PIANO is on its way after"):
+        with pytest.raises(OutOfTime, match="PIANO is on its way after"):
             of("l0-points", given)
     else:
         assert of("l0-points", given)["fixed-point residual", "piano"] == answer
@@ -325,3 +325,13 @@ def test_the_seconds_of_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count(0.0, 0.5)
     monkeypatch.setattr(error_function.time, "perf_counter", lambda: next(ticks))
     assert of("cost", setting(None, began=0.0)) == {("seconds of I", "I"): 0.5}
+
+
+def test_a_solution_that_is_not_there_is_told_from_one_that_had_no_time() -> None:
+    problem = setting(L2(1.0)).problem
+    check_arrived(solve(Lbfgs(), problem), "here")
+    with pytest.raises(OutOfTime, match="not here: timeout, the 1e-09 seconds allowed are over"):
+        check_arrived(solve(Lbfgs(), problem, max_seconds=1e-9), "not here")
+    with pytest.raises(Unmeasured, match="not here: budget") as refused:
+        check_arrived(solve(Lbfgs(), problem, max_steps=1), "not here")
+    assert not isinstance(refused.value, OutOfTime)
