@@ -35,7 +35,7 @@ clicks: $(INSTALLED)
 table2: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.streams.table2
 
-# Streams with drift, the flaws of the rule, and the figures of docs/streams.md; about 6 minutes on one core.
+# Streams with drift, the flaws of the rule, and the figures of docs/streams.md; about 7 minutes on one quiet core.
 streams: $(INSTALLED)
 	$(BIN)/python -m pianobench.experiments.streams.measure
 

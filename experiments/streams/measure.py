@@ -1,6 +1,6 @@
 """All experiments on streams but Table 2, and where their tables are kept.
 
-``python -m pianobench.experiments.streams.measure`` runs them one after another, about six minutes on one core, and
+``python -m pianobench.experiments.streams.measure`` runs them one after another, about seven minutes on one core, and
 writes ``results/reference/streams``, a file for each, with the record of the machine. Figures and the page are made of
 these tables alone, see `page`.
 """
