@@ -34,8 +34,10 @@ WARMUP_STEPS = 2
 REFERENCE = 1e-7  # relative gap at which the optimum counts as known
 MOST = 1000  # steps
 FEW = 10  # steps of the methods whose names end so: from a model that is near, on rows that are few
-SAMPLES = ("sa-lbfgs", "subsample-warm", "subsample-cold", "sa-lbfgs-10", "subsample-warm-10")
-OURS = ("full-cold", "full-warm", "full-warm-pairs", *SAMPLES, "keep")
+BEST = "-preconditioned"  # the methods whose names end so: L-BFGS in its best form
+SAMPLES = ("sa-lbfgs", "subsample-warm", "subsample-cold", f"subsample-warm{BEST}", "sa-lbfgs-10", "subsample-warm-10")
+FULL = ("full-cold", "full-warm", "full-warm-pairs", f"full-cold{BEST}", f"full-warm{BEST}")
+OURS = (*FULL, *SAMPLES, "keep")
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def _widened(order: Order, new: Prepared) -> StreamState:
 def warm_up(log: Log) -> None:
     """Everything is compiled."""
     problem = log.sample(64, 0, np.random.default_rng(0))
-    solve(make_solver("lbfgs"), problem, max_steps=WARMUP_STEPS, tol=0.0)
+    for key in ("lbfgs", "lbfgs-preconditioned"):
+        solve(make_solver(key), problem, max_steps=WARMUP_STEPS, tol=0.0)
     Score.of(problem, problem.zeros())
 
 
@@ -179,14 +182,16 @@ def _trained(order: Order, log: Log, known: StreamState | None) -> tuple[dict[st
         with clock:
             problem = log.sample(round(order.share * log.rows), 0, rng)
         lower = solve(make_solver("lbfgs-preconditioned"), problem.off_the_clock(), tol=REFERENCE).certificate.lower
-    warm = known is not None and not order.method.endswith("-cold")
+    warm = known is not None and "-cold" not in order.method
     W0 = known.W if warm and known is not None else problem.zeros()
     carries = order.method.startswith("sa-lbfgs") or order.method == "full-warm-pairs"
     pairs = known.memory if carries and known is not None else {}
     most = FEW if order.method.endswith("-10") else MOST
     trainer = LbfgsRun(order.target)
     before = problem.meter.total.rows
-    states = iterate(trainer.method(problem, pairs), problem, W0)
+    best = order.method.endswith(BEST)
+    method = make_solver("lbfgs-preconditioned") if best else trainer.method(problem, pairs)
+    states = iterate(method, problem, W0, rng)
     steps, gap = -1, math.inf
     while gap > order.target and steps < most:
         with clock:
