@@ -23,6 +23,7 @@ FAR_BELOW = 1e-6  # of it, where a block ends
 STEPS, BLOCKS = 20, 10_000  # steps of a block, and blocks, at most
 LEAST_BLOCKS = 30  # so that a slow direction that was hardly there at first has come up
 SETTLED, NEARLY = 1e-3, 0.1  # change of the contraction while the steps have doubled, over its distance from 1
+KNOWN = 0.01  # distance from 1 at which it is known well enough when the time is over: it rises, and not beyond 1
 
 
 def rates(setting: Setting) -> Iterator[Number]:
@@ -93,7 +94,8 @@ def contraction(solver: Any, problem: Problem, W: Array, setting: Setting, share
         found.append((above(E) / start) ** (1.0 / steps))
         change = abs(found[-1] - found[len(found) // 2 - 1]) if len(found) >= LEAST_BLOCKS else np.inf
         is_over = not setting.left(share)
-        if change <= (NEARLY if is_over else SETTLED) * (1.0 - found[-1]):
+        below = 1.0 - found[-1]
+        if change <= (NEARLY if is_over else SETTLED) * below or (is_over and 0.0 <= below <= KNOWN):
             return found[-1]
         if is_over:
             break
