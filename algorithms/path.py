@@ -182,21 +182,18 @@ def shortfall(problem: Problem, state: Any) -> float:
     costs e R, and R + G.W is what the weights miss. With l2 nothing is scaled, and a slope s costs s^2 / (2 l2).
     """
     W, G, pen = state.W, problem.only_active(state.G), problem.pen
-    l1, l2 = (np.broadcast_to(np.asarray(v, np.float64), (problem.p, 1)) for v in (pen.l1, pen.l2))
-    F, free = state.f + pen.nonsmooth(W), l1[:, 0] == 0.0
+    l1 = np.broadcast_to(np.asarray(pen.l1, np.float64), (problem.p, 1))
+    held = l1 > 0.0
+    R = pen.nonsmooth(W)
+    F = state.f + R
     if not 0.0 < F < np.inf:
         return 0.0  # nothing is known: a certificate has to say
-    largest = np.maximum(G.max(axis=1), -G.min(axis=1)).astype(np.float64)
-    e = float(largest[free].max(initial=0.0) / l1.max())
-    at = np.nonzero(W)
-    w, g, own = W[at].astype(np.float64), G[at].astype(np.float64), l1[at[0], 0]
-    R = float(own @ np.abs(w))
-    if np.any(l2):
-        slope = np.maximum(np.abs(G) - l1, 0.0)
-        slope[at] = g + own * np.sign(w)
-        return (e * R + float(np.sum(slope[~free] ** 2 / l2[~free])) / 2.0) / F
-    e = max(e, float((largest[~free] / l1[~free, 0]).max(initial=0.0)) - 1.0)
-    return (e * R + abs(R + float(g[own > 0.0] @ w[own > 0.0]))) / F
+    if np.any(pen.l2):
+        slope = np.where(W == 0, np.maximum(np.abs(G) - l1, 0.0), G + l1 * np.sign(W))
+        own = float(np.sum(slope**2 / np.where(held, pen.l2, np.inf))) / 2.0
+        return (own + R * float(np.abs(G[~held[:, 0]]).max(initial=0.0) / l1.max())) / F
+    e = float((np.abs(G) / np.where(held, l1, l1.max()) - held).max())
+    return (max(e, 0.0) * R + abs(R + float(np.vdot(W * held, G)))) / F
 
 
 def _restarted(solver: Solver, here: Problem, value: float, last: _Place, tol: float) -> tuple[Result, _Place]:

@@ -27,7 +27,7 @@ from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Line
 from pianobench.problems.penalties import Array
-from pianobench.problems.quadratic import Quadratic
+from pianobench.problems.quadratic import Quadratic, is_cheap
 from pianobench.problems.rows import Field
 
 DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
@@ -153,6 +153,8 @@ class ProxNewtonActive:
     def continued(self, before: Problem, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
         """The state of a run on `before` as one on `problem`, which differs in its strengths alone."""
         W, change = state.W, np.asarray(problem.pen.l2) - np.asarray(before.pen.l2)
+        if state.H is not None and is_cheap(problem, len(state.H)):
+            state = replace(state, chosen=None, H=None)
         if not np.any(change):
             return replace(state, stage=1.0, promised=0.0)
         f = state.f + problem.pen.quadratic(W) - before.pen.quadratic(W)
@@ -223,7 +225,7 @@ class ProxNewtonActive:
         l1: Array,
     ) -> ProxNewtonActiveState:
         """The state with a matrix that serves this step, kept or new; with none where margins are better."""
-        if state.H is not None and state.chosen is not None and np.isin(needed, state.chosen).all():
+        if state.H is not None and state.chosen is not None and _has(state.chosen, needed):
             return state
         n, k, m = problem.n, wanted.size, problem.m
         product, passes = 0.5 * n * k * (k + k / m), PASSES * 2.0 * k * k
@@ -268,4 +270,12 @@ def learnt(state: ProxNewtonActiveState, s: Array, y: Array) -> ProxNewtonActive
     bent, sy = float(s @ Hs), float(s @ y)
     if bent <= 0.0 or sy <= 1e-3 * bent:
         return replace(state, chosen=None, H=None)
-    return replace(state, H=state.H + np.outer(y / sy, y) - np.outer(Hs / bent, Hs))
+    H = np.column_stack([y / sy, Hs / -bent]) @ np.vstack([y, Hs])
+    H += state.H
+    return replace(state, H=H)
+
+
+def _has(chosen: NDArray[np.intp], needed: NDArray[np.intp]) -> bool:
+    """Whether all numbers needed are among the chosen, both ascending."""
+    place = np.searchsorted(chosen, needed)
+    return bool(chosen.size) and bool((chosen[np.minimum(place, chosen.size - 1)] == needed).all())

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 REPEATS = 3  # visits of a class's weights before the next class, where X is dense
 COVERED = 0.95  # share of the Hessian's trace for which rows are taken at most, the others by lot
-CHEAP = 8.0  # flops of a matrix product in the time of one of a gradient
+CHEAP = 3.0  # flops of a matrix product in the time of one of a gradient
+EXACT = 2e7  # flops of a matrix of all rows below which none is left out: a step's calls alone take as long
+NARROW_RIDGE = 1e-6  # share of the diagonal added in float32 where no row is left out
+MOSTLY = 0.5  # share of the columns from which X D is made of all
 PASS_FLOPS = 6.0  # of a weight and an entry of its column: slope and step
 
 
@@ -90,11 +93,12 @@ class Quadratic:
     def hessian(self, each: float = np.inf, rng: np.random.Generator | None = None) -> Array:
         """H (k, k) of all rows; with `rng` of rows drawn at random, in float32, about `each` for a weight.
 
-        They are more, up to all, as long as the matrix costs less than a step's other passes over the rows.
+        They are more as long as the matrix costs less than a step's other passes over the rows, and all where it
+        `is_cheap`.
         """
         problem, k = self._problem, self.model.w.size
         H, rows = np.zeros((0, 0)), problem.n
-        if rng is None and problem.layout == "dense":
+        if problem.layout == "dense" and (rng is None or is_cheap(problem, k)):
             (H,) = problem.home.reduce(kernels.hessian, self.chosen, None, fields=(self._XW,))
         else:
             least = CHEAP * problem.prices.smooth.flops / k**2
@@ -115,11 +119,16 @@ class Quadratic:
             work = _without_free(H, model, w)
         else:
             work = newton_cd.on_matrix(H, model.g.copy(), w, model.l1, model.eta, model.most)
-        XD = problem.field(problem.m, dtype=self.W.dtype)
-        problem.home.reduce(some_scores, self.chosen, w - model.w, fields=(XD,))
-        columns = np.unique(self.chosen.columns).size
         problem.meter.charge(Cost(flops=2.0 * work, bytes=8.0 * work))
-        problem.meter.charge(problem.prices.product(columns / problem.p))
+        XD, columns = problem.field(problem.m, dtype=self.W.dtype), self.chosen.columns
+        share = np.count_nonzero(np.bincount(columns)) / problem.p
+        if problem.layout == "dense" and share > MOSTLY:  # all of them, without a copy of those wanted
+            D = np.zeros_like(self.W)
+            D[columns, self.chosen.classes] = w - model.w
+            problem.xw(D, XD)
+        else:
+            problem.home.reduce(some_scores, self.chosen, w - model.w, fields=(XD,))
+            problem.meter.charge(problem.prices.product(share))
         return w, XD
 
     def by_margins(self) -> tuple[Array, Field]:
@@ -130,6 +139,11 @@ class Quadratic:
         self.labour, bytes_of = float(work), problem.prices.entry_bytes + 8.0
         problem.meter.charge(Cost(flops=0.5 * PASS_FLOPS * work, bytes=bytes_of * work) + problem.prices.softmax)
         return w, XD
+
+
+def is_cheap(problem: Problem, k: int) -> bool:
+    """Whether an exact Hessian in k weights takes no longer than a step's calls."""
+    return problem.layout == "dense" and problem.n * k * (k + k / problem.m) <= EXACT
 
 
 def _without_free(H: Array, model: kernels.Model, w: Array) -> float:
@@ -180,7 +194,8 @@ def sampled_hessian(
         H -= T @ T.T
     whole: Array = H.astype(np.float64)
     diagonal = np.maximum(whole.diagonal(), 0.0)
-    whole[np.diag_indices(k)] = (1.0 + kernels.SAMPLED_RIDGE) * diagonal + kernels.RIDGE
+    ridge = kernels.SAMPLED_RIDGE if rows.size < part.n else NARROW_RIDGE
+    whole[np.diag_indices(k)] = (1.0 + ridge) * diagonal + kernels.RIDGE
     whole *= size[place]
     whole *= size[place][:, None]
     return whole, rows.size
