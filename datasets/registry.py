@@ -11,7 +11,7 @@ import numpy as np
 from pianobench.datasets.dataset import Dataset
 from pianobench.datasets.entry import Entry, MissingData
 
-SOURCES = ("scikit_learn", "bundled", "generated", "kdd12.named", "shared", "fetched")
+SOURCES = ("scikit_learn", "bundled", "generated", "turning", "kdd12.named", "shared", "fetched")
 """Modules with a function `entries`, imported when names are asked for: a cell that reads two arrays needs none. Where
 two of them have a name, the first one's data are meant."""
 
@@ -57,7 +57,7 @@ def load(name: str) -> Dataset:
     UnusableFile
         A file of the set is damaged.
     """
-    from pianobench.datasets import fetched, generated
+    from pianobench.datasets import fetched, generated, turning
     from pianobench.datasets.kdd12 import named as clicks
 
     key, colon, rest = name.partition(":")
@@ -75,6 +75,8 @@ def load(name: str) -> Dataset:
         return generated.load(key, rest)
     if known[key].source == "kdd12":
         return clicks.load(key, rest)
+    if known[key].source == "turning":
+        return turning.load(rest)
     found = known[key].load()
     for part in filter(None, rest.split(":")):
         found = found.part(part)
@@ -98,7 +100,7 @@ def size(name: str) -> Size:
     ------
     UnknownDataset, MissingData, UnknownPart, UnusableParameter
     """
-    from pianobench.datasets import generated
+    from pianobench.datasets import generated, turning
     from pianobench.datasets.kdd12 import named as clicks
 
     key, _, rest = name.partition(":")
@@ -108,6 +110,8 @@ def size(name: str) -> Size:
         return Size(made.n, made.d, made.m, made.n * made.row_bytes)
     if entry is not None and entry.source == "kdd12":
         return Size(*clicks.size(key, rest))
+    if entry is not None and entry.source == "turning":
+        return Size(*turning.size(rest))
     if entry is None or rest:
         data = load(name)
         values = data.X if isinstance(data.X, np.ndarray) else data.X.data

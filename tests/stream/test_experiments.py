@@ -15,6 +15,7 @@ import pytest
 from pianobench.algorithms.stream import Log, Score
 from pianobench.algorithms.stream.rules import CumulativeRise
 from pianobench.datasets.kdd12.named import prepared
+from pianobench.datasets.registry import load, size
 from pianobench.experiments.streams import arm, draws, drift, flaws, known, measure, other, page, table2
 from pianobench.experiments.streams.arm import of_model
 from pianobench.experiments.streams.rows import STRENGTH, Stream, weights
@@ -214,3 +215,16 @@ def test_samples_drawn_stand_on_the_map() -> None:
     assert np.interp(2.0, new.get_xdata(), new.get_ydata()) == pytest.approx(800, rel=1e-3)
     assert np.interp(2.0, old.get_xdata(), old.get_ydata()) == pytest.approx(200, rel=1e-2)
     assert [(p.get_xdata().tolist(), p.get_ydata().tolist()) for p in points] == [([2.0], [800]), ([2.0], [200])]
+
+
+def test_a_turning_data_set_is_the_batches_of_its_stream() -> None:
+    plain, turned, flipped = (load(f"turning{rest}") for rest in ("", ":drift=1,seed=2", ":flipped=1"))
+    assert (plain.n, plain.d, plain.m) == (size("turning:rate=0.1").n, 20, 2) == (20_000, 20, 2)
+    X, y = Stream("sudden", 0.3, 1.0, 2).batch(7)
+    np.testing.assert_array_equal(turned.X[7 * 2000 : 8 * 2000], X)
+    np.testing.assert_array_equal(turned.y[7 * 2000 : 8 * 2000], y)
+    ninth = slice(8 * 2000, 9 * 2000)
+    assert np.flatnonzero(flipped.y != plain.y).tolist() == list(range(ninth.start, ninth.stop))
+    assert turned.name == "turning:drift=1,seed=2"
+    with pytest.raises(ValueError, match="turning has no parameter 'drfit': did you mean drift"):
+        load("turning:drfit=1")
