@@ -62,6 +62,8 @@ class Plan:
         Which of ours and of Vowpal Wabbit's.
     targets : tuple of float
         Relative gaps, descending.
+    threads : tuple of int, optional
+        Of our methods; by default one and all there are.
     """
 
     lam: float
@@ -71,6 +73,7 @@ class Plan:
     vw_threads: tuple[int, ...]
     methods: tuple[str, ...] = (*OURS, *ONLINE, *THEIRS)
     targets: tuple[float, ...] = TARGETS
+    threads: tuple[int, ...] = ()
 
 
 def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -88,7 +91,7 @@ def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
         yield from ({**facts, "method": key, "remark": why} for key, why in refusals.items() if why)
         theirs = [key for key, why in refusals.items() if not why]
         cache = _cache(data, lam, Path(scratch)) if theirs else None
-        arms = [(key, threads) for key in OURS for threads in sorted({1, cores})]
+        arms = [(key, threads) for key in OURS for threads in plan.threads or sorted({1, cores})]
         arms += [*((key, 1) for key in ONLINE), *((key, threads) for key in theirs for threads in plan.vw_threads)]
         arms = [(key, threads) for key, threads in arms if key in plan.methods]
         most = {**STEPS, **dict.fromkeys(THEIRS, plan.vw_passes)}

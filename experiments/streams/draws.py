@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,12 @@ from pianobench.problems.penalties import Array
 BEFORE = 8  # batches before the one in question
 LEARNER = "sa-lbfgs-repaired"
 MUS = (1.0, 2.0, 5.0, 10.0)
+NEWEST = ("ordinary", "turned", "flipped")
 
 
-def spread(rates: tuple[float, ...], seeds: range, draws: int = 3) -> Iterator[dict[str, Any]]:
+def spread(
+    rates: tuple[float, ...], seeds: Iterable[int], draws: int = 3, newest: tuple[str, ...] = NEWEST
+) -> Iterator[dict[str, Any]]:
     """A line for each draw: its area on rows of the law before the batch, and what all draws of the batch say.
 
     ``ratio`` is the difference between models of unlike shares over that between models of like shares; ``flagged``
@@ -31,9 +34,10 @@ def spread(rates: tuple[float, ...], seeds: range, draws: int = 3) -> Iterator[d
             calm = Stream("none", rate, 0.0, seed)
             turned = Stream("sudden", rate, 1.0, seed, change=BEFORE)
             X, y = calm.batch(BEFORE)
-            for name, batch in (("ordinary", (X, y)), ("turned", turned.batch(BEFORE)), ("flipped", (X, 1 - y))):
+            batches = {"ordinary": (X, y), "turned": turned.batch(BEFORE), "flipped": (X, 1 - y)}
+            for name in newest:
                 learner, log, state = _trained(calm)
-                log.add(*batch)
+                log.add(*batches[name])
                 found = draw(learner, log, state, draws=draws)
                 held_out = _held_out(calm, 0)
                 areas = np.array([[area(held_out, W) for W in models] for models in found.W])
@@ -44,15 +48,17 @@ def spread(rates: tuple[float, ...], seeds: range, draws: int = 3) -> Iterator[d
                         yield {**line, "area": float(one), **told}
 
 
-def anchor(rates: tuple[float, ...], seeds: range) -> Iterator[dict[str, Any]]:
+def anchor(
+    rates: tuple[float, ...], seeds: Iterable[int], mus: tuple[float, ...] = MUS, size: float = 1.0
+) -> Iterator[dict[str, Any]]:
     """Log losses on old rows and on new ones after an update by a turned batch, by mu; infinity takes no old row."""
     for rate in rates:
         for seed in seeds:
-            stream = Stream("sudden", rate, 1.0, seed, change=BEFORE)
+            stream = Stream("sudden", rate, size, seed, change=BEFORE)
             learner, log, state = _trained(stream)
             log.add(*stream.batch(BEFORE))
             old, new = _held_out(stream, 0), _held_out(stream, BEFORE)
-            for mu in (*MUS, np.inf):
+            for mu in (*mus, np.inf):
                 chosen = NewAlone(SAMPLE) if np.isinf(mu) else learner.sampling
                 trained, _, sizes = replace(learner, sampling=chosen).trained(log, state, mu)
                 line = {"rate": rate, "seed": seed, "mu": mu, "new_rows": sizes[0], "old_rows": sizes[1]}

@@ -82,6 +82,8 @@ class Plan:
     target : float
         Relative gap.
     methods : tuple of str
+    shares : tuple of float, optional
+        Of the rows, that samples have; by default `SHARES`.
     """
 
     lam: float = 1.0
@@ -90,6 +92,7 @@ class Plan:
     vw_passes: int = 150
     target: float = 1e-4
     methods: tuple[str, ...] = (*THEIRS, *OURS)
+    shares: tuple[float, ...] = ()
 
 
 def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
@@ -108,7 +111,8 @@ def run(data: str, plan: Plan) -> Iterator[dict[str, Any]]:
         if theirs:
             native = make_peer(theirs[0]).convert(clicks_arm.problem_of(of_model(data, 2), plan.lam))
             file.write_bytes(pickle.dumps(native))
-        ours = [(key, share) for key in OURS if key in plan.methods for share in (SHARES if key in SAMPLES else (1.0,))]
+        shares = plan.shares or SHARES
+        ours = [(key, share) for key in OURS if key in plan.methods for share in (shares if key in SAMPLES else (1.0,))]
         most = dict.fromkeys(theirs, plan.vw_passes)
         for repeat in range(max(plan.repeats, plan.vw_repeats)):
             label: dict[str, Any] = {**facts, "repeat": repeat}
