@@ -27,7 +27,7 @@ from pianobench.problems.penalties import Array
 
 DEFAULT = {"l1": "prox-newton-active", "elasticnet": "prox-newton-active", "l2": "lbfgs"}
 ROUNDS = 20  # of taking features in
-STEPS = 100  # of one round
+STEPS, STILL = 200, 10  # of one round at most, and those in which its expected gap does not fall
 CLEARLY = 0.7  # share of tol that a gap is expected to be below before it is asked for
 WIDER = 1.5  # times the rows wanted that a sub-problem may have and still be kept
 WORTHWHILE = 0.5  # share of the features above which none is left out
@@ -179,21 +179,21 @@ def shortfall(problem: Problem, state: Any) -> float:
     """About the gap that a certificate at a state will have, without a pass over the rows.
 
     With G the gradient, e the largest ``|G| / l1 - 1`` and R = l1 |W|: the dual point is scaled by 1 / (1 + e), which
-    costs e R, and R + G.W is what the weights miss. With l2 nothing is scaled, and a slope s costs s^2 / (2 l2).
+    costs e R and, of second order, about e^2 m f / 2; R + G.W is what the weights miss. With l2 nothing is scaled, and
+    a slope s costs s^2 / (2 l2), in an intercept about s^2 m / (2 f).
     """
-    W, G, pen = state.W, problem.only_active(state.G), problem.pen
+    W, G, pen, f = state.W, problem.only_active(state.G), problem.pen, float(state.f)
     l1 = np.broadcast_to(np.asarray(pen.l1, np.float64), (problem.p, 1))
     held = l1 > 0.0
     R = pen.nonsmooth(W)
-    F = state.f + R
+    F = f + R
     if not 0.0 < F < np.inf:
         return 0.0  # nothing is known: a certificate has to say
     if np.any(pen.l2):
         slope = np.where(W == 0, np.maximum(np.abs(G) - l1, 0.0), G + l1 * np.sign(W))
-        own = float(np.sum(slope**2 / np.where(held, pen.l2, np.inf))) / 2.0
-        return (own + R * float(np.abs(G[~held[:, 0]]).max(initial=0.0) / l1.max())) / F
-    e = float((np.abs(G) / np.where(held, l1, l1.max()) - held).max())
-    return (max(e, 0.0) * R + abs(R + float(np.vdot(W * held, G)))) / F
+        return float(np.sum(slope**2 / np.where(held, pen.l2, f / problem.m))) / 2.0 / F
+    e = max(float((np.abs(G) / np.where(held, l1, l1.max()) - held).max()), 0.0)
+    return (e * R + e * e * problem.m * f / 2.0 + abs(R + float(np.vdot(W * held, G)))) / F
 
 
 def _restarted(solver: Solver, here: Problem, value: float, last: _Place, tol: float) -> tuple[Result, _Place]:
@@ -236,9 +236,8 @@ def _continued(solver: Any, here: Problem, value: float, last: _Place, tol: floa
         kept = np.flatnonzero(rows)
         own = state if inside is here else solver.narrowed(inside, kept, state)
         if guess is not None:
-            own = _nearer(solver, inside, own, guess if inside is here else inside.project(guess))
-            guess = None
-        own, some = _settled(solver, inside, own, enough)
+            own, guess = _nearer(solver, inside, own, guess if inside is here else inside.project(guess)), None
+        own, some, arrived = _settled(solver, inside, own, enough)
         steps += some
         if inside is here:
             state = own
@@ -246,38 +245,41 @@ def _continued(solver: Any, here: Problem, value: float, last: _Place, tol: floa
             state = solver.widened(here, inside, kept, own)
             here.meter.charge(inside.meter.taken())
         last = _Place(here, state, value, None if inside is here else inside, rows, before)
-        if shortfall(here, state) <= enough:
+        missing = (np.abs(state.G) > l1).any(axis=1) & ~rows
+        if not missing.any() or shortfall(here, state) <= enough:
             c = certificate(here, state.W)
             if c.gap <= tol:
                 return _certified(state.W, c, steps, tol), last
+            if not arrived:
+                break
             enough *= 0.25
-        wanted = rows | (np.abs(state.G) > l1).any(axis=1)
-        if some == 0 and not (wanted & ~rows).any() and enough < 1e-3 * tol:
-            break
+        wanted = rows | missing
     result = solve(cast("Solver", _From(solver, state)), here, tol=tol, few=True)
     return replace(result, steps=result.steps + steps), _Place(here, result.state, value, None, None, before)
 
 
-def _settled(solver: Any, problem: Problem, state: Any, enough: float) -> tuple[Any, int]:
-    """The state after as many steps as the gap needs to be nearly `enough`, and how many they were."""
+def _settled(solver: Any, problem: Problem, state: Any, enough: float) -> tuple[Any, int, bool]:
+    """The state after as many steps as the gap needs to be about `enough`, how many they were, and whether it is."""
+    least, still = np.inf, 0
     for done in range(STEPS):
-        if shortfall(problem, state) <= enough:
-            return state, done
-        state, before = solver.step(problem, state), state
-        if state.rejected > before.rejected + 2:
-            break
-    return state, STEPS
+        short = shortfall(problem, state)
+        if short <= enough:
+            return state, done, True
+        least, still = (short, 0) if short < least else (least, still + 1)
+        if still == STILL:
+            return state, done, False
+        state = solver.step(problem, state)
+    return state, STEPS, False
 
 
 def _looked_at(here: Problem, wanted: NDArray[np.bool_], last: _Place) -> tuple[Problem, NDArray[np.bool_]]:
     """The sub-problem of the rows of W wanted and which it has: the last one where that serves, all where most are."""
     if here.active is not None or wanted.mean() > WORTHWHILE:
         return here, np.ones(here.p, bool)
-    if last.inside is not None and last.rows is not None and not (wanted & ~last.rows).any():
-        if last.rows.sum() <= WIDER * wanted.sum():
-            kept = np.flatnonzero(last.rows)
-            inside = last.inside.under(here.pen.block(kept))
-            return inside, last.rows
+    if last.inside is not None and last.rows is not None:
+        serves = not (wanted & ~last.rows).any() and last.rows.sum() <= WIDER * wanted.sum()
+        if serves:
+            return last.inside.under(here.pen.block(np.flatnonzero(last.rows))), last.rows
     return here.restrict(np.repeat(wanted[:, None], here.m, axis=1)), wanted
 
 
@@ -288,7 +290,7 @@ def _ahead(last: _Place, value: float) -> Array | None:
     W, (older, strength) = last.state.W, last.before
     share = (value - last.strength) / (last.strength - strength)
     guess = W + W.dtype.type(share) * (W - older)
-    return np.where((guess * W > 0) | (np.asarray(last.problem.pen.l1) == 0.0), guess, W.dtype.type(0))
+    return np.asarray(np.where((guess * W > 0) | (np.asarray(last.problem.pen.l1) == 0.0), guess, W.dtype.type(0)))
 
 
 def _nearer(solver: Any, problem: Problem, state: Any, guess: Array) -> Any:

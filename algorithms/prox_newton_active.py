@@ -153,6 +153,7 @@ class ProxNewtonActive:
     def continued(self, before: Problem, problem: Problem, state: ProxNewtonActiveState) -> ProxNewtonActiveState:
         """The state of a run on `before` as one on `problem`, which differs in its strengths alone."""
         W, change = state.W, np.asarray(problem.pen.l2) - np.asarray(before.pen.l2)
+        state = replace(state, labour=0.0)
         if state.H is not None and is_cheap(problem, len(state.H)):
             state = replace(state, chosen=None, H=None)
         if not np.any(change):
@@ -229,8 +230,10 @@ class ProxNewtonActive:
             return state
         n, k, m = problem.n, wanted.size, problem.m
         product, passes = 0.5 * n * k * (k + k / m), PASSES * 2.0 * k * k
+        # where X is sparse few rows have an entry in a column, which a lot may miss: in the end all rows are taken
+        whole = problem.layout == "csr" and state.stage == 1.0
         if problem.layout == "csr":
-            dearer = product + passes * GATHERED / LOOSE > GATHERED * state.labour
+            dearer = product * (2.0 if whole else 1.0) + passes * GATHERED / LOOSE > GATHERED * state.labour
         else:
             dearer = product + LOOSE * passes > LOOSE * PASSES * 4.0 * n * k
         if dearer or k > MOST:
@@ -238,7 +241,7 @@ class ProxNewtonActive:
         rng = np.random.default_rng([state.seed, state.draws])
         each = self.rows_each / (EARLY if state.stage > 1.0 else 1.0)
         model = Quadratic(problem, state.W, state.G, state.XW, wanted, l1, self.eta, self.passes)
-        return replace(state, chosen=wanted, H=model.hessian(each, rng), draws=state.draws + 1)
+        return replace(state, chosen=wanted, H=model.hessian(each, None if whole else rng), draws=state.draws + 1)
 
 
 def first_stage(problem: Problem, W: Array, G: Array) -> float:

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from cases import draw
 
-from pianobench.algorithms import make_solver, solve
+from pianobench.algorithms import iterate, make_solver, solve
 from pianobench.algorithms import path as paths
 from pianobench.problems import L0, L1, L2, ElasticNet, Penalty, Problem, certificate
 
@@ -109,3 +109,45 @@ def test_what_is_left_out_costs_nothing() -> None:
 def test_mistakes_are_named(penalty: Penalty | None, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paths.path(tall(L1(1.0)).with_penalty(penalty), **given)
+
+
+def test_a_certificate_is_asked_for_only_where_it_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a point and few more, where steps are judged by their own gradient."""
+    problem, asked, honest = wide(L1(1.0)), [0], certificate
+
+    def counted(*given: Any) -> Any:
+        asked[0] += 1
+        return honest(*given)
+
+    monkeypatch.setattr(paths, "certificate", counted)
+    points = paths.path(problem, count=20, smallest=0.05)
+    assert {point.status for point in points} == {"converged"}
+    assert asked[0] <= 22
+
+
+@pytest.mark.parametrize("penalty", [L1(1.0), ElasticNet(1.0, 0.5)], ids=["l1", "elasticnet"])
+def test_the_gap_expected_is_about_the_one_certified(penalty: Penalty) -> None:
+    problem = tall(penalty)
+    gaps = []
+    for state, _ in zip(iterate(make_solver("prox-newton-active"), problem), range(12), strict=False):
+        gap = certificate(problem, state.W).gap
+        if 1e-10 < gap < 1e-2:
+            gaps.append((gap, paths.shortfall(problem, state)))
+    assert len(gaps) >= 2
+    assert all(gap / 20.0 < expected < 20.0 * gap for gap, expected in gaps)
+
+
+def test_a_guess_ahead_is_taken_where_it_is_nearer() -> None:
+    """Along the straight line of the last two points; a weight that would change its sign is left at 0."""
+    problem = tall(L1(1.0))
+    solver = make_solver("prox-newton-active")
+    first, second, third = (solve(solver, problem.with_penalty(L1(lam)), tol=1e-9).W for lam in (3.0, 2.8, 2.6))
+    here = problem.with_penalty(L1(2.6))
+    state = solve(solver, here, W0=second, max_steps=0).state
+    place = paths._Place(problem.with_penalty(L1(2.8)), state, 2.8, before=(first, 3.0))
+    guess = paths._ahead(place, 2.6)
+    assert guess is not None
+    assert np.linalg.norm(guess - third) < 0.5 * np.linalg.norm(second - third)
+    assert (guess[:-1] * second[:-1] >= 0.0).all()
+    np.testing.assert_array_equal(paths._nearer(solver, here, state, guess).W, guess)
+    assert paths._nearer(solver, here, state, 10.0 * guess) is state

@@ -59,6 +59,7 @@ def test_both_forms_of_the_model_find_the_minimum_under_the_whole_hessian(
 def test_a_hessian_of_rows_drawn_is_right_in_the_mean(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row's weight over its chance: the mean of many draws is the Hessian of all rows, and each is definite."""
     monkeypatch.setattr(quadratic, "CHEAP", 0.0)
+    monkeypatch.setattr(quadratic, "EXACT", 0.0)
     problem, W, G = model_of(layout, True)
     chosen = np.flatnonzero(np.random.default_rng(1).random(W.size) < 0.6)
     model = Quadratic(problem, W, G, problem.scores(W), chosen, np.ones((problem.p, 1)), 0.1, 10)
@@ -165,3 +166,17 @@ def test_a_start_that_is_off_by_a_common_shift_of_the_classes(penalty: Penalty) 
     assert again.status == "converged"
     assert again.steps <= 1
     np.testing.assert_array_equal(W, given)
+
+
+def test_a_matrix_is_exact_where_it_is_cheap_and_in_the_end_where_rows_are_sparse(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows drawn leave a ridge and what they miss: with all of them the last steps are Newton's, and few."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(40, 90))
+    problem = Problem(X, (X[:, :3] + 0.5 * rng.normal(size=(40, 3))).argmax(axis=1))
+    problem = problem.with_penalty(L1(0.02 * problem.lambda_max))
+    exact = solve(make_solver("prox-newton-active"), problem, tol=1e-8).steps
+    monkeypatch.setattr(quadratic, "EXACT", 0.0)
+    drawn = solve(make_solver("prox-newton-active"), problem, tol=1e-8).steps
+    assert exact < 0.75 * drawn
