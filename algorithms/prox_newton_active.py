@@ -39,6 +39,7 @@ PASSES = 100  # passes over S that a model is expected to take: how its two form
 LOOSE = 16.0  # operations of a matrix product in the time of one of coordinate descent
 GATHERED = 150.0  # and in that of one along a sparse column
 MOST = 4000  # weights of a matrix: 128 MB
+NEAREST = 0.95  # `near` at least where a matrix is cheap: it is then made anew for whatever else comes in
 EARLY = 8.0  # what `rows_each` is divided by in the stages before the last
 
 
@@ -196,12 +197,11 @@ class ProxNewtonActive:
         self, problem: Problem, W: Array, G: Array, l1: Array
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Numbers of the weights to be in the set, and of those that have to be."""
-        free = np.flatnonzero(l1[:, 0] == 0.0)
-        held = np.where(l1 > 0.0, self.near * l1, np.inf).astype(W.dtype)
-        support = W != 0
-        support[free] = True
+        support = (W != 0) | (l1 == 0.0)
         if problem.active is not None:
             support &= problem.active
+        near = max(self.near, NEAREST) if is_cheap(problem, 2 * int(np.count_nonzero(support))) else self.near
+        held = np.where(l1 > 0.0, near * l1, np.inf).astype(W.dtype)
         outside = np.abs(G) > held
         outside &= ~support
         if problem.active is not None:
