@@ -19,6 +19,8 @@ from pianobench.results import fastest
 from pianobench.results.fastest_ratios import SECONDS, SURELY, claimed, judged, ratios, summary
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pianobench.experiments.config import Config
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -57,8 +59,17 @@ def page() -> str:
 
 def write() -> None:
     """Write the page and its figure."""
-    from pianobench.plots.fastest import fastest as draw
     from pianobench.plots.files import save_bitmap
+
+    drawn = figure()
+    if drawn is not None:
+        save_bitmap(drawn, DOCS / "fastest.png")
+    (DOCS / "fastest.md").write_text(page(), "utf-8")
+
+
+def figure() -> Figure | None:
+    """Ratios of all cells, None where none is stored."""
+    from pianobench.plots.fastest import fastest as draw
 
     rows = fastest.read()
     main = rows[rows["experiment"] == "fastest"]
@@ -66,9 +77,7 @@ def write() -> None:
         threads: ratios(main[main["threads"] == threads], peers("fastest", best=True), "to_1e_6")
         for threads in sorted({int(threads) for threads in main["threads"]})
     }
-    if tables:
-        save_bitmap(draw(tables), DOCS / "fastest.png")
-    (DOCS / "fastest.md").write_text(page(), "utf-8")
+    return draw(tables) if tables else None
 
 
 def read_config(experiment: str) -> Config:

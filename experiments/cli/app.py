@@ -14,6 +14,7 @@ from pianobench.experiments.cli.compare import compare
 from pianobench.experiments.cli.doctor import doctor
 from pianobench.experiments.cli.fetch import fetch
 from pianobench.experiments.cli.init_config import init_config
+from pianobench.experiments.cli.report import report
 from pianobench.experiments.cli.reproduce import reproduce
 from pianobench.experiments.cli.stream import stream
 from pianobench.results.store import DEFAULT_ROOT
@@ -131,7 +132,7 @@ def _run(
 
 
 @app.command()
-def report(
+def redraw(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Name or path of a run, or 'latest'.")] = "latest",
     out: Out = DEFAULT_ROOT,
     as_json: AsJson = False,
@@ -174,6 +175,7 @@ def datasets(
 
 app.command("check-solver")(check_solver)
 app.command()(reproduce)
+app.command()(report)
 app.command()(claims)
 app.command()(compare)
 app.command()(doctor)

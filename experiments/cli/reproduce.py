@@ -99,6 +99,7 @@ def _plans(chosen: list[Outline], tier: str, only: str | None, threads: int | No
 def _run(plans: list[Plan], store: object, tier: str, quiet: bool, as_json: bool) -> None:
     from pianobench.experiments import suite
     from pianobench.experiments.cli import show
+    from pianobench.experiments.cli.report import write
     from pianobench.results.store import Store, load
 
     assert isinstance(store, Store)
@@ -111,8 +112,11 @@ def _run(plans: list[Plan], store: object, tier: str, quiet: bool, as_json: bool
         if outcome.interrupted:
             raise typer.Exit(130)
         failed = failed or bool(outcome.failed)
-    if len(plans) > 1 and not as_json:
-        typer.echo(f"\n`pianobench claims --tier {tier}` gives the verdicts.")
+    report = write(store.root, tier)
+    if not as_json:
+        if len(plans) > 1:
+            typer.echo(f"\n`pianobench claims --tier {tier}` gives the verdicts.")
+        typer.echo(f"Report  {report}")
     if failed:
         raise typer.Exit(1)
 

@@ -92,7 +92,7 @@ def test_help_is_quick_and_imports_nothing_heavy(tmp_path: Path) -> None:
     done = process("--help", cwd=tmp_path)
     assert time.perf_counter() - began < 2.0  # 0.3 s on a quiet machine
     assert done.returncode == 0
-    for command in ("reproduce", "run", "report", "solvers", "datasets", "claims"):
+    for command in ("reproduce", "run", "report", "redraw", "solvers", "datasets", "claims"):
         assert command in done.stdout
     probe = (
         "import sys, pianobench.experiments.cli.app\n"
@@ -164,13 +164,13 @@ def test_a_second_run_measures_nothing_again_and_prints_json(folder: Path) -> No
     assert all(Path(folder, path).is_file() for path in document["figures"])
 
 
-def test_report_needs_the_tables_alone(folder: Path, tmp_path: Path) -> None:
+def test_redraw_needs_the_tables_alone(folder: Path, tmp_path: Path) -> None:
     (run, *_) = sorted((folder / "results" / "runs").glob("tiny-*"))
     copy = tmp_path / "moved"
     copy.mkdir()
     for name in ("rows.parquet", "curves.parquet", "manifest.json"):
         shutil.copy(run / name, copy)
-    done = pianobench("report", str(copy), cwd=tmp_path)
+    done = pianobench("redraw", str(copy), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (copy / "convergence.svg").read_bytes() == (run / "convergence.svg").read_bytes()
     assert "converged" in done.stdout
@@ -193,7 +193,9 @@ def test_dry_run_lists_and_runs_nothing(folder: Path, tmp_path: Path) -> None:
         (["reproduce", "--threads", "4096"], "--threads = 4096: this machine offers"),
         (["run", "smok"], "did you mean smoke?"),
         (["run", "absent.toml"], "there is no file absent.toml"),
-        (["report"], "there is no run yet"),
+        (["redraw"], "there is no run yet"),
+        (["report", "--tier", "huge"], "--tier 'huge': one of smoke, laptop, full is expected"),
+        (["report", "--out", "."], "--out . is a folder"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_two(tmp_path: Path, words: list[str], message: str) -> None:
