@@ -112,8 +112,13 @@ def expand(
 def _digest(probe: Probe) -> tuple[str, tuple[str, ...]]:
     """Hash of the sources that decide its numbers, and the packages of others that they import."""
     from pianobench.algorithms import SOLVERS
+    from pianobench.algorithms.peers import PEERS
+    from pianobench.experiments import compare_peers
 
     start = [ProbeCell.process, probe.module, *(SOLVERS[key].module for key in probe.solvers)]
     # Without the registry: a new probe changes no key but its own.
-    texts = sources.closure(start, (*NO_SAY, "pianobench.experiments.probes.registry"))
+    stop = [*NO_SAY, "pianobench.experiments.probes.registry"]
+    texts = sources.closure(start, [name for name in stop if not (probe.named and "datasets" in name)])
+    for key in probe.peers:
+        texts = texts | compare_peers.texts(PEERS[key])
     return sources.digest({**texts, "entry": repr(probe).encode()}), tuple(sorted(sources.outside(texts)))

@@ -11,6 +11,7 @@ import numpy as np
 from pianobench.algorithms.lbfgs import Lbfgs
 from pianobench.algorithms.loop import solve
 from pianobench.algorithms.stream.scores import Score
+from pianobench.experiments.probes.online import split
 from pianobench.experiments.probes.setting import Number, Setting, check_arrived
 from pianobench.problems import Problem
 from pianobench.problems.penalties import Array
@@ -20,26 +21,25 @@ MOST, LEAST = 50, 5  # evaluations that are timed
 
 
 def fit(setting: Setting) -> Iterator[Number]:
-    """`I as written`: the share of wrong predictions on half of the rows.
+    """`I as written`: the share of wrong predictions on held-out rows; of a click log, of its views.
 
-    Of weights that were fitted to the other half, of those with reversed signs, and of the best constant; with an
+    Of weights that were fitted to the others, of those with reversed signs, and of the best constant; with an
     intercept, without which there is no constant.
     """
-    order = setting.rng().permutation(len(setting.y))
-    train, rest = (np.sort(part) for part in np.array_split(order, 2))
+    train, rest = split(setting, setting.rng())
     classes, penalty = setting.problem.classes, setting.problem.penalty
-    problem = Problem(setting.X[train], setting.y[train], penalty=penalty, classes=classes)
+    problem = Problem(train.X, train.y, sample_weight=train.weight, penalty=penalty, classes=classes)
     result = solve(Lbfgs(), problem, tol=GAP, max_seconds=setting.left(0.7), few=True)
     check_arrived(result, "nothing that fits is known")
-    judge = Problem(setting.X[rest], setting.y[rest], classes=classes)
-    for arm, W in arms(problem, result.W, setting.y[train]).items():
+    judge = Problem(rest.X, rest.y, sample_weight=rest.weight, classes=classes)
+    for arm, W in arms(problem, result.W, train.y, train.weight).items():
         yield Number("I as written", arm, Score.of(judge, W).error)
 
 
-def arms(problem: Problem, W: Array, y: Array) -> dict[str, Array]:
+def arms(problem: Problem, W: Array, y: Array, weight: Array) -> dict[str, Array]:
     """Weights that fit, a constant model, and the fitting ones with reversed signs, the intercept as it is."""
     constant, reversed_ = problem.zeros(), W.copy()
-    shares = np.array([np.mean(y == one) for one in problem.classes])
+    shares = np.array([weight[y == one].sum() / weight.sum() for one in problem.classes])
     constant[-1] = np.log(np.maximum(shares, 1e-300))
     reversed_[:-1] *= -1.0
     return {"fitting": W, "constant": constant, "reversed": reversed_}

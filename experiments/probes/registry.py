@@ -24,7 +24,10 @@ class Probe:
     cold : bool
         Whether it is not warmed up, because what a warm-up leaves in memory would be missing in what it measures.
     named : bool
-        Whether it must know the name of the data, which is then in the key: that of a generator says what is planted.
+        Whether it must know the name of the data, which is then in the key with the sources that make them: that of a
+        generator says what is planted.
+    peers : tuple of str
+        Keys of other libraries' methods that it runs; their sources and versions are in the key.
     """
 
     key: str
@@ -34,12 +37,15 @@ class Probe:
     threads: int = 1
     cold: bool = False
     named: bool = False
+    peers: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
         """Full name of the module that holds the function."""
         return f"pianobench.experiments.probes.{self.place.partition(':')[0]}"
 
+
+_WABBIT = ("vw-bfgs-best", "vw-online-bfgs-best")
 
 _ALL = (
     Probe(
@@ -91,8 +97,65 @@ _ALL = (
     Probe("grouping", "grouping:grouping", ("difference of grouped from expanded",), named=True),
     Probe("online", "online:held_out", ("held-out log loss",), ("lbfgs", "ogd", "adagrad"), named=True),
     Probe("regret", "online:regret", ("regret",), ("lbfgs", "ogd", "adagrad")),
-    Probe("fit", "error_function:fit", ("I as written",), ("lbfgs",)),
+    Probe("fit", "error_function:fit", ("I as written",), ("lbfgs",), named=True),
     Probe("cost", "error_function:cost", ("seconds of I",), ("lbfgs",)),
+    # The processes that these start warm up for themselves.
+    Probe(
+        "table-1",
+        "table_1:times",
+        ("seconds to equal objective", "peak memory of training"),
+        ("lbfgs", "lbfgs-preconditioned"),
+        cold=True,
+        named=True,
+        peers=_WABBIT,
+    ),
+    Probe(
+        "table-1-areas",
+        "table_1:areas",
+        ("area under the curve",),
+        ("lbfgs", "lbfgs-preconditioned"),
+        cold=True,
+        named=True,
+        peers=_WABBIT,
+    ),
+    Probe(
+        "table-2",
+        "table_2:times",
+        (
+            "seconds of an update",
+            "processor seconds of an update",
+            "seconds of an accurate update",
+            "speed-up over its two factors",
+        ),
+        ("lbfgs", "lbfgs-preconditioned"),
+        cold=True,
+        named=True,
+        peers=_WABBIT,
+    ),
+    Probe(
+        "table-2-areas",
+        "table_2:areas",
+        ("area after an update",),
+        ("lbfgs", "lbfgs-preconditioned", "owl-qn"),
+        cold=True,
+        named=True,
+        peers=_WABBIT,
+    ),
+    Probe("drift", "turning:drift", ("speed-up over full retraining",), ("lbfgs", "adagrad"), named=True),
+    Probe(
+        "updates",
+        "turning:updates",
+        ("share of batches with an update", "log loss on old rows"),
+        ("lbfgs", "adagrad"),
+        named=True,
+    ),
+    Probe(
+        "draws",
+        "turning:spread",
+        ("spread over draws, with the batch over without",),
+        ("lbfgs", "adagrad"),
+        named=True,
+    ),
 )
 
 PROBES: dict[str, Probe] = {quantity: probe for probe in _ALL for quantity in probe.quantities}

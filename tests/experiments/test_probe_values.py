@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import draw
+from probing import FOR_EVER, of, setting
 
+from pianobench.algorithms.bohning import Bohning
 from pianobench.algorithms.irls import Irls
 from pianobench.algorithms.lbfgs import Lbfgs
 from pianobench.algorithms.lc import Lc
@@ -38,19 +38,8 @@ from pianobench.experiments.probes import (
     surrogate,
     two_classes,
 )
-from pianobench.experiments.probes.registry import PROBES
 from pianobench.experiments.probes.setting import OutOfTime, Setting, Unmeasured, check_arrived
 from pianobench.problems import L0, L1, L2, Penalty, Problem
-
-FOR_EVER = 1e6  # seconds: what ends is not the time, whatever else the machine does
-Numbers = dict[tuple[str, str], float]
-
-
-def setting(penalty: Penalty | None, lam: float | None = None, sort: str = "signed", **more: Any) -> Setting:
-    X, y, _ = draw(n=40, d=3, m=2 if sort == "two classes" else 3, seed=4)
-    X = np.floor(2.0 * np.abs(X)) if sort == "counts" else X
-    problem = Problem(X, y, penalty=penalty, fit_intercept=False)
-    return Setting(problem, X, y, lam, **{"lam_factor": 0.1, "seconds": FOR_EVER, **more})
 
 
 def planted_sparse(text: str, penalty: Any = L1) -> Setting:
@@ -58,25 +47,6 @@ def planted_sparse(text: str, penalty: Any = L1) -> Setting:
     top = Problem(data.X, data.y, fit_intercept=False).lambda_max
     problem = Problem(data.X, data.y, penalty=penalty(0.1 * top), fit_intercept=False)
     return Setting(problem, data.X, data.y, 0.1 * top, 0.1, data.name, seconds=FOR_EVER)
-
-
-def of(key: str, given: Setting) -> Numbers:
-    """All that the probe measures."""
-    probe = next(one for one in PROBES.values() if one.key == key)
-    function = getattr(import_module(probe.module), probe.place.partition(":")[2])
-    found = [((number.quantity, number.arm), number.value) for number in function(given)]
-    assert len(dict(found)) == len(found), "each arm once"
-    assert {quantity for (quantity, _), _ in found} == set(probe.quantities)
-    asked = {
-        (ask.of, arm)
-        for claim in ledger()
-        for ask in claim.rule
-        if ask.of in probe.quantities
-        for arm in (ask.arm, *(arm for rival in ask.against for arm in rival.arms))
-        if arm != "lc" or given.problem.m == 2
-    }
-    assert asked <= set(dict(found)), "all that the rules name"
-    return dict(found)
 
 
 @pytest.mark.parametrize("penalty", [None, L1(1.0), L2(1.0), L0(0.5)], ids=["none", "l1", "l2", "l0"])
@@ -153,14 +123,36 @@ def test_the_speed_up_is_the_ratio_of_the_same_steps(monkeypatch: pytest.MonkeyP
         of("threads", given)
 
 
-def test_a_step_under_l1_and_l0_has_the_flops_of_a_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flops_of_an_update_are_counted_operation_by_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     given = setting(L1(1.0), 1.0)
     found = of("step-cost", given)
-    assert {arm: found["flops of a step over the plain one", arm] for arm in ("l1", "l0")} == {"l1": 1.0, "l0": 1.0}
     assert 0.1 < found["seconds of a step over the plain one", "l1"] < 10.0
-    cost = {"none": (1.0, 2.0), "l1": (3.0, 4.0), "l0": (5.0, 8.0)}
+    # two exponentials, two products, two comparisons and what joins them are the least that l1 adds to an element
+    plain, l1, l0 = (
+        step_cost.of_the_update(given.problem.with_penalty(penalty), given.problem.zeros())
+        for penalty in (None, L1(1.0), L0(1.0))
+    )
+    assert 50 * 9 < l1 - plain < 80 * 9
+    assert l0 > l1
+    assert found["flops of a step over the plain one", "l0"] > found["flops of a step over the plain one", "l1"] > 1.01
+    monkeypatch.setattr(
+        step_cost, "of_the_update", lambda problem, _: {"none": 1.0, "l1": 3.0, "l0": 6.0}[problem.pen.kind]
+    )
+    cost = {"none": (1.0, 1.0), "l1": (3.0, 1.0), "l0": (5.0, 2.0)}
     monkeypatch.setattr(step_cost, "step", lambda problem, _: cost[problem.pen.kind])
     assert list(of("step-cost", given).values()) == [3.0, 2.0, 5.0, 4.0]
+
+
+def test_operations_with_a_counted_array_are_counted_by_element() -> None:
+    one = step_cost._counted(np.ones(5))
+    for operation, flops in (
+        (lambda: np.exp(one) + one, 5 * 21),
+        (lambda: np.where(one > 0, one * 2.0, 0.0), 15),
+        (lambda: np.clip(np.ones((2, 5)) * one, -3.0, 3.0), 20),
+    ):
+        before = step_cost.Counted.flops
+        assert isinstance(operation(), step_cost.Counted)
+        assert step_cost.Counted.flops - before == flops
 
 
 def test_planted_features_are_found_and_another_set_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,14 +259,26 @@ def test_each_row_is_left_out_once_and_classes_evenly() -> None:
     assert [int(np.sum(y[out] == code)) for code in range(3)] == [3, 1, 0]
 
 
+def _at_rest(given: Setting) -> tuple[Problem, Any, Setting]:
+    return given.problem, rates.minimiser(given.problem), given
+
+
 def test_the_contraction_is_what_the_curvatures_say(monkeypatch: pytest.MonkeyPatch) -> None:
     given = setting(L2(2.0), 2.0)
+    measured, true = (
+        {one: rates.contraction(one, *_at_rest(given), 1.0) for one in (Piano(), Bohning())},
+        rates.smallest,
+    )
+    monkeypatch.setattr(rates, "contraction", lambda solver, *_: measured[solver])
     for value in of("rates", given).values():
         assert value == pytest.approx(1.0, abs=0.02)
-    true = rates.smallest
-    monkeypatch.setattr(rates, "smallest", lambda *where: 0.5 * true(*where))
-    for value in of("rates", given).values():
-        assert value < 0.95
+    (bounds,) = (ask for ask in next(one for one in ledger() if one.id == "P18").rule if ask.arm == "piano")
+    assert bounds.above is not None
+    assert bounds.below is not None
+    for factor in (0.5, 2.0):
+        monkeypatch.setattr(rates, "smallest", lambda *where, by=factor: min(1.0, by * true(*where)))
+        for value in of("rates", given).values():
+            assert not bounds.above < value < bounds.below, "half of an eigenvalue, or twice, contradicts"
 
 
 def test_rows_of_several_views_are_as_many_rows_and_a_lost_view_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,6 +323,15 @@ def test_the_error_function_of_weights_that_fit_of_a_constant_and_of_reversed_on
     assert found["I as written", "fitting"] < 0.05
     assert found["I as written", "constant"] == pytest.approx(0.25, abs=0.1), "the share of the rarer class"
     assert found["I as written", "reversed"] > 0.6
+
+
+def test_the_error_function_is_that_of_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    views = np.full(60, 10, np.int32)
+    rows = Encoded(np.arange(60)[:, None].astype(np.uint16) % 3, np.where(np.arange(60) % 3, 1, 9), views, 3)
+    monkeypatch.setattr(online, "prepared", lambda _: SimpleNamespace(train=rows, test=rows))
+    found = of("fit", setting(L2(1e-3), sort="two classes", dataset="kdd12:rows=60"))
+    assert found["I as written", "fitting"] == pytest.approx(0.1), "one view of ten is the other way in each row"
+    assert found["I as written", "constant"] == pytest.approx((9 + 1 + 1) / 30)
 
 
 def test_the_seconds_of_one_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
