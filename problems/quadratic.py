@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 REPEATS = 3  # visits of a class's weights before the next class, where X is dense
 COVERED = 0.95  # share of the Hessian's trace for which rows are taken at most, the others by lot
-CHEAP = 5.0  # flops of a matrix product in the time of one of a gradient
+CHEAP = 6.0  # flops of a matrix product in the time of one of a gradient
+LAID_OUT = 150.0  # of them in the time of laying out an entry of the columns that are multiplied
 EXACT = 2e7  # flops of a matrix of all rows below which none is left out: a step's calls alone take as long
 NARROW_RIDGE = 1e-6  # share of the diagonal added in float32 where no row is left out
 MOSTLY = 0.5  # share of the columns from which X D is made of all
@@ -101,7 +102,7 @@ class Quadratic:
         if problem.layout == "dense" and (rng is None or is_cheap(problem, k)):
             (H,) = problem.home.reduce(kernels.hessian, self.chosen, None, fields=(self._XW,))
         else:
-            least = CHEAP * problem.prices.smooth.flops / k**2
+            least = CHEAP * problem.prices.smooth.flops / (k * (k + LAID_OUT))
             H, rows = problem.home.reduce(sampled_hessian, self.chosen, each, least, rng, fields=(self._XW,))
         H[np.diag_indices(k)] += self.model.l2
         flops = rows * k * (k + k / problem.m)
