@@ -6,6 +6,7 @@ import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pianobench.experiments.claims import Standing, experiments, probes
@@ -100,8 +101,7 @@ def entry(standing: Standing, prefix: str) -> Entry:
     about, claim, tier = facts(standing), standing.claim, standing.tier
     fixed = about["fixed"]
     by = f", commit {fixed['commit'][:12]}" if fixed and fixed["commit"] else ""
-    here = (experiments()[name] for name in claim.experiments)
-    lacking = (name for one in here if tier in one.tiers for name in grids(one, tier)[1])
+    lacking = (name for one in claim.experiments for name in _lacking(one, tier))
     parts = tuple(_part(part, tier) for part in standing.verdict.parts if part.places)
     return Entry(
         id=claim.id,
@@ -123,6 +123,13 @@ def rerun(tier: str, experiment: str, cell: str) -> str:
     """The command that measures a cell again with all its arms, in a store of its own: what is held is not repeated."""
     words = ["pianobench", "reproduce", "--tier", tier, "--experiment", experiment, "--only", f"{cell}/"]
     return shlex.join([*words, "--out", "again"])
+
+
+@cache
+def _lacking(experiment: str, tier: str) -> tuple[str, ...]:
+    """Data sets of its grid that this machine has not."""
+    one = experiments()[experiment]
+    return grids(one, tier)[1] if tier in one.tiers else ()
 
 
 def _part(part: Part, tier: str) -> PartEntry:

@@ -275,3 +275,6 @@ def test_reproduce_gives_the_verdicts_that_its_rows_allow(tmp_path: Path) -> Non
     assert "not testable here: S9, S14" in text
     for verdict in ("reproduced:", "partly:", "contradicted:"):
         assert verdict not in text
+    place = Path("results", "runs", "report-smoke.html")
+    assert done.stdout.endswith(f"Report  {place}\n")
+    assert "wine_standardised/l2:0.1max" in (tmp_path / place).read_text("utf-8")
