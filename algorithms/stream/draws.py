@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from pianobench.algorithms.stream.contract import StreamState
 from pianobench.algorithms.stream.learner import Learner
 from pianobench.algorithms.stream.log import Log
+from pianobench.algorithms.stream.samples import ByRise
 from pianobench.problems import Problem
 from pianobench.problems.kernels.scoring import moved
 from pianobench.problems.penalties import Array
@@ -72,6 +73,11 @@ def draw(learner: Learner, log: Log, state: StreamState, shares: Sequence[float]
     draws : int
         Two at least.
 
+    Notes
+    -----
+    Samples are no larger than the newest batch and the rows kept allow at every share: where a share took all of them,
+    its draws would be the same, and an ordinary batch would seem strange.
+
     Raises
     ------
     ValueError
@@ -83,6 +89,11 @@ def draw(learner: Learner, log: Log, state: StreamState, shares: Sequence[float]
         raise ValueError(f"shares={tuple(shares)!r}: two or more ascending numbers between 0 and 1 are expected")
     if not log.kept:
         raise ValueError("the log has one batch only: new and old rows are needed")
+    sampling = learner.sampling
+    if isinstance(sampling, ByRise):
+        assert log.newest is not None
+        most = max(int(min(log.newest.n / shares[-1], log.kept / (1.0 - shares[0]))), 1)
+        learner = replace(learner, sampling=replace(sampling, rows=min(sampling.rows, most)))
     W = np.stack(
         [
             np.stack([learner.trained(log, state, math.sqrt(s / (1.0 - s)), 1 + r)[0].W for r in range(draws)])

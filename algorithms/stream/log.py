@@ -72,7 +72,8 @@ class Log:
     def add(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> None:
         """The next batch: X (k, d), dense or CSR, labels y (k,), weights (k,).
 
-        Sparse batches may be wider than those before, and narrower: columns missing are 0.
+        Sparse batches may be wider than those before, and narrower: columns missing are 0. Rows of weight 0 are left
+        out, as if they had not come.
 
         Raises
         ------
@@ -81,6 +82,8 @@ class Log:
         """
         rows, _ = rows_in_memory(X, y, sample_weight, self.fit_intercept, self.classes)
         (part,) = rows.parts
+        if not part.weights.all():  # a sample of such rows alone would have no loss
+            part = part.slice(np.flatnonzero(part.weights))
         if self.newest is not None:
             part = self._fitting(part)
         self._retire()

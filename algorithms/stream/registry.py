@@ -135,7 +135,7 @@ def check_penalty(key: str, kind: str | None) -> None:
 
 
 def _entry(key: str) -> Entry:
-    if key not in STREAMS:
+    if str(key) not in STREAMS:  # which a list is not either
         near = difflib.get_close_matches(str(key), STREAMS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"stream method {key!r} is unknown: {hint}they are {', '.join(STREAMS)}")

@@ -43,7 +43,7 @@ class BatchRise:
     (c) rise = mean score of theta_t on the batch - its mean over the rows that came since it was trained and those held
         out of its training, none of which it has seen; where there is none, its mean over all rows before
     (d) spread = the larger of the standard error of this difference and its root mean square over the batches that did
-        not fire
+        not fire, that of a batch smaller than the newest one scaled by the root of their ratio, as chance has it
     (e) fires where rise > threshold * spread
 
     All rows before would be no measure for ever: once the law has changed, a model of the new one does badly on them.
@@ -67,8 +67,9 @@ class BatchRise:
         unseen = Score.read(state.unseen)
         before = unseen if unseen.weight else Score.read(state.score)
         rise = new.mean(self.kind) - before.mean(self.kind)  # (c)
-        quiet = state.column("rise")[(state.column("updated") == 0) & np.isfinite(state.column("rise"))]
-        past = float(np.sqrt(np.mean(quiet**2))) if quiet.size else 0.0
+        quiet = (state.column("updated") == 0) & np.isfinite(state.column("rise"))
+        rises, weights = state.column("rise")[quiet], state.column("weight")[quiet]
+        past = float(np.sqrt(np.mean(rises**2 * np.minimum(weights / new.weight, 1.0)))) if rises.size else 0.0
         return rise, max(math.hypot(new.doubt(self.kind), before.doubt(self.kind)), past)  # (d)
 
     def fires(self, rise: float, spread: float) -> bool:

@@ -48,7 +48,11 @@ class Lines:
 
     def __init__(self, path: Path) -> None:
         if not path.is_file():
-            what = "it is a folder" if path.is_dir() else "give the path of a log"
+            what = "give the path of a log"
+            if path.is_dir():
+                what = "it is a folder; give the path of a log in it"
+            elif path.exists():
+                what = "it is a pipe or a device, which cannot be read again; write the rows to a file, and give that"
             raise UnusableFile(f"there is no file {path}: {what}")
         self.path, self.packed = path, path.suffix.lower() in PACKED
         self.bytes = self.lines = self.unfinished = 0

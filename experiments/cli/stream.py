@@ -69,6 +69,10 @@ def stream(
         raise UserMistake(f"{log}: {error}") from error
     if state is None:
         place = place.with_name(place.name + ".stream")
+    elif state.is_dir():
+        raise UserMistake(f"--state {place}: it is a folder; give a file in it, for example {state / 'log.stream'}")
+    elif state.exists() and Path(log).exists() and state.samefile(log):
+        raise UserMistake(f"--state {place}: it is the log itself; give another file, or leave it out")
     elif not place.parent.is_dir():
         raise UserMistake(f"--state {place}: there is no folder {place.parent}; make it, or give another file")
     chosen = choices.Options(

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 
 import pytest
 from streamed_logs import FORM, SIZE, SMALL, kept, put, same, stream, text_of
@@ -85,6 +86,11 @@ def test_what_is_not_there(tmp_path):
     assert "it is a folder" in stream(tmp_path, "folder", code=2)
     put(tmp_path / "a.svm", text_of(1))
     assert "there is no folder" in stream(tmp_path, "a.svm", "--state", "nowhere/s", code=2)
+    assert "it is a folder; give a file in it" in stream(tmp_path, "a.svm", "--state", "folder", code=2)
+    assert "it is the log itself" in stream(tmp_path, "a.svm", "--state", "./a.svm", code=2)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        assert "it is a pipe or a device" in stream(tmp_path, "pipe", code=2)
 
 
 def test_a_packed_log_that_is_damaged(tmp_path):

@@ -83,7 +83,7 @@ def test_fit_begins_anew():
     np.testing.assert_array_equal(one.coef_, other.coef_)
     assert one.records_["rows"].tolist() == [500.0]
     whole = MultinomialLogisticRegression().fit(X, y)
-    fine = StreamingLogisticRegression(tol=1e-8).fit(X, y)
+    fine = StreamingLogisticRegression("keep", tol=1e-8).fit(X, y)  # which holds no row out
     np.testing.assert_allclose(fine.coef_, whole.coef_, atol=1e-3)
 
 
@@ -96,6 +96,20 @@ def test_labels_of_any_kind_and_weights():
     assert model.predict_proba(X).shape == (200, 3)
     model.partial_fit(X, names[y], sample_weight=np.full(200, 2.0))
     assert model.last_.weight == 400.0
+
+
+def test_rows_of_weight_0_are_as_if_they_had_not_come():
+    X, y = batch(0)
+    for row in range(40):  # some of which would be held out, alone
+        weights = np.zeros(len(y))
+        weights[[row, 150]] = 1.0
+        StreamingLogisticRegression().partial_fit(X, y, classes=[0, 1], sample_weight=weights)
+    weights = (np.arange(len(y)) % 3 > 0).astype(float)
+    some, fewer = begun(batches=1), begun(batches=1)
+    some.partial_fit(X, 1 - y, sample_weight=weights)
+    fewer.partial_fit(X[weights > 0], 1 - y[weights > 0])
+    assert some.last_.updated
+    assert facts(some) == facts(fewer)
 
 
 def test_float32_stays():
@@ -168,6 +182,7 @@ def test_a_batch_interrupted_changes_nothing(monkeypatch):
     ("options", "message"),
     [
         ({"method": "sa-lbfg"}, "did you mean 'sa-lbfgs'"),
+        ({"method": ["keep"]}, "stream method .* is unknown"),
         ({"method": "online", "penalty": "l1"}, "online takes 'l2'"),
         ({"method": "full-cold"}, "give kept=None"),
         ({"penalty": "l0"}, "takes 'l2' or 'l1' or 'elasticnet'"),

@@ -218,6 +218,20 @@ def test_rule_as_written_goes_blind_and_the_repaired_one_does_not():
     assert fires == {3: (True, True), 10: (True, True), 40: (False, True), 160: (False, True)}
 
 
+def test_small_batches_do_not_hide_a_change():
+    """Batches of 20 rows rise and fall by 0.1 by chance alone: that says nothing of a batch of 10,000."""
+    weights, rises = np.array([1e4] * 4 + [20.0] * 40), np.array([0.004, -0.004] * 2 + [0.1, -0.1] * 20)
+    past = np.zeros((44, len(RECORD)))
+    past[:, RECORD.index("weight")], past[:, RECORD.index("rise")] = weights, rises
+    score = np.array([weights.sum(), 0.2 * weights.sum(), 0.0, 0.0])
+    state = StreamState(
+        W=np.zeros((1, 2)), t=44, seed=0, past=past, score=score, exact=True, unseen=score, memory={}, total=1.0
+    )
+    rule = BatchRise("error")
+    fires = {n: rule.fires(*rule.judge(state, Score(n, 0.25 * n, 0.0, 0.0))) for n in (20.0, 10_000.0)}
+    assert fires == {20.0: False, 10_000.0: True}
+
+
 def test_errors_say_nothing_where_clicks_are_rare():
     """At 3 % clicks a good model, none and its reverse make the same errors, and log loss tells them apart."""
     X, y = batch(5, 20_000, shift=-4.0, weights=0.5 * TRUE)
@@ -410,3 +424,11 @@ def test_draws_tell_a_batch_whose_labels_are_flipped(sign, consistent):
     assert found.W.shape == (3, 3, D + 1, 2)
     with pytest.raises(ValueError, match="draws=1"):
         draw(learner, log, state, draws=1)
+
+
+def test_draws_of_more_rows_than_there_are():
+    """Samples that take the whole batch would be alike, and the batch seem strange."""
+    learner = make_stream("sa-lbfgs-repaired")
+    log, state = run(learner, [batch(0, 6000)])
+    log.add(*batch(1, 300))
+    assert draw(learner, log, state).consistent
