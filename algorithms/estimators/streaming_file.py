@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pianobench.algorithms.estimators.saving import from_plain, to_plain
 from pianobench.algorithms.stream import StreamState, archive
@@ -22,6 +20,8 @@ def save(model: Any, path: Path) -> None:
     ------
     ValueError
         A parameter is something that a file cannot hold, such as a random generator.
+    OSError
+        The file cannot be written.
     """
     names = getattr(model, "feature_names_in_", None)
     facts = {
@@ -35,7 +35,11 @@ def save(model: Any, path: Path) -> None:
     arrays = {"coef_": model.coef_, "intercept_": model.intercept_}
     arrays |= {f"log/{name}": values for name, values in model._log.export().items()}
     arrays |= {f"state/{name}": values for name, values in model._state.export().items()}
-    archive.write(path, FORM, VERSION, facts, arrays)
+    try:
+        archive.write(path, FORM, VERSION, facts, arrays)
+    except OSError as error:  # of a file that the user does not know
+        why = f"{error.strerror}: give a file in a folder that is there, can be written and has room"
+        raise OSError(error.errno, why, str(path)) from error
 
 
 def load(kind: type[Any], path: Path) -> Any:
@@ -59,8 +63,8 @@ def load(kind: type[Any], path: Path) -> Any:
         now = model.get_params()
         began = kind(**{**now, **model._parameters, "random_state": facts["seed"]})
         log = began._begun(model.classes_.size)
-        log.load(part(arrays, "log/"))
-        state = StreamState.load(part(arrays, "state/"))
+        log.load(archive.part(arrays, "log/"))
+        state = StreamState.load(archive.part(arrays, "state/"))
         if state.t != log.batches or state.W.shape != (log.d + log.fit_intercept, model.classes_.size):
             raise ValueError(f"W has shape {state.W.shape} after {state.t} batches and the log {log.batches} batches")
         model._keep_stream(log, state)
@@ -72,8 +76,3 @@ def load(kind: type[Any], path: Path) -> Any:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ValueError(f"{path} is damaged or of another class ({error}): save the model anew") from None
     return model
-
-
-def part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Those arrays whose names begin so, without the beginning."""
-    return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}

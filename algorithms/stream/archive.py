@@ -124,6 +124,11 @@ def clear(path: Path) -> None:
             part.unlink(missing_ok=True)
 
 
+def part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Those arrays whose names begin so, without the beginning."""
+    return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
+
+
 def _part(path: Path) -> Path:
     """Where it is written before it takes its place: a process has its own."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")

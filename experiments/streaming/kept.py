@@ -146,8 +146,8 @@ class Kept:
     def _stand(self, facts: dict[str, Any], arrays: Mapping[str, NDArray[Any]], reader: Reader) -> Stand:
         classes = tuple(map(int, facts["classes"]))
         log = self.log(classes)
-        log.load(_part(arrays, "log/"))
-        state = StreamState.load(_part(arrays, "state/"))
+        log.load(archive.part(arrays, "log/"))
+        state = StreamState.load(archive.part(arrays, "state/"))
         if state.t != log.batches or state.W.shape != (log.d + 1, len(classes)) or arrays["areas"].shape != (state.t,):
             raise ValueError(f"W has shape {state.W.shape} after {state.t} batches, the log {log.d} columns")
         if facts["tables"] is not None:
@@ -168,7 +168,3 @@ class Kept:
             raise UserMistake(f"{error}: {remedy}") from None
         reader.load(tables)
         self._sum = expected
-
-
-def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}

@@ -280,6 +280,8 @@ def test_a_file_that_is_no_model(tmp_path):
         StreamingLogisticRegression.load(path)
     with pytest.raises(FileNotFoundError):
         StreamingLogisticRegression.load(tmp_path / "none")
+    with pytest.raises(FileNotFoundError, match=r"give a file in a folder .*'[^']*nowhere.m.npz'"):
+        model.save(tmp_path / "nowhere" / "m.npz")
     with pytest.raises(ValueError, match="random_state"):
         begun(random_state=np.random.default_rng(0)).save(path)
 
