@@ -218,6 +218,7 @@ def test_a_tier_is_outlined_without_running_it(tmp_path: Path) -> None:
     assert real["planned"] == real["cells"] == 3 * 2 * 8
     assert by_name["step-cost"]["planned"] == by_name["step-cost"]["cells"] == 3 * 5, "two quantities, one process"
     assert not [one for one in told["experiments"] if one["waiting"]], "all that the claims ask for is there"
+    assert sum(one["minutes"] for one in told["experiments"]) <= 40, "what the tier may take, every cell to its cap"
     assert real["minutes"] > 0
     assert real["megabytes"] > 1
     assert not list(tmp_path.iterdir())
