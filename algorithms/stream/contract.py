@@ -36,9 +36,9 @@ class Record:
     rise, spread : float
         What the rule saw, and what it takes for chance; NaN where it saw nothing.
     updated : float
-        1 where the model was trained.
+        1 where a new model was trained and taken.
     new_rows, old_rows : float
-        Trained on.
+        Trained on, also where the model at hand stayed.
     steps : float
         Of the trainer.
     rows_read : float

@@ -48,7 +48,8 @@ class Learner:
     warm : bool
         Whether training starts from the model at hand, or from 0.
     held : float
-        Share of a batch's rows that is not trained on, so that the new model is measured by rows it has not seen.
+        Share of a batch's rows that is not trained on, so that the new model is measured by rows it has not seen: if it
+        does no better on them than the one at hand, that one stays.
     """
 
     rule: Rule = field(default_factory=CumulativeRise)
@@ -113,20 +114,22 @@ class Learner:
         rise, spread = self.rule.judge(state, new)  # (2)
         record = Record(log.newest.n, new.weight, new.error, new.log_loss, 0.0, 0.0, rise, spread)
         if not self.rule.fires(rise, spread):
-            state = replace(state, unseen=(Score.read(state.unseen) + new).array)
-            return self._next(log, state, record, Score.read(state.score) + new, state.exact)
+            return self._kept(log, state, record, new)
         trained, problem, sizes = self.trained(log, state, _mu(rise, spread))  # (3), (4)
+        held = log.held_out(self.held)[1]
+        unseen = _unseen(held, trained.W)
         record = replace(
             record,
-            updated=1.0,
             new_rows=sizes[0],
             old_rows=sizes[1],
             steps=trained.steps,
             rows_read=problem.meter.total.rows,
         )
-        unseen = _unseen(log.held_out(self.held)[1], trained.W).array
-        state = replace(state, W=trained.W, memory=trained.memory, total=log.weight, unseen=unseen)
-        return self._next(log, state, record, rescored(log, state.W), log.complete)
+        # ours: a model that does no better on rows that it has not seen does not replace one that has stood
+        if held is not None and not unseen.log_loss < Score.of(held, state.W).log_loss:
+            return self._kept(log, state, record, new)
+        state = replace(state, W=trained.W, memory=trained.memory, total=log.weight, unseen=unseen.array)
+        return self._next(log, state, replace(record, updated=1.0), rescored(log, state.W), log.complete)
 
     def trained(
         self, log: Log, state: StreamState, mu: float, draw: int = 0
@@ -142,6 +145,11 @@ class Learner:
             memory = self.trainer.rescaled(state.memory, log.weight / state.total)
         W = state.W if self.warm else np.zeros_like(state.W)
         return self.trainer.train(problem, W, memory, state.t, rng), problem, (new, old)
+
+    def _kept(self, log: Log, state: StreamState, record: Record, new: Score) -> StreamState:
+        """The state whose model stays, its scores added up."""
+        state = replace(state, unseen=(Score.read(state.unseen) + new).array)
+        return self._next(log, state, record, Score.read(state.score) + new, state.exact)
 
     def _next(self, log: Log, state: StreamState, record: Record, score: Score, exact: bool) -> StreamState:
         record = replace(record, total_error=score.error, total_log_loss=score.log_loss, exact=float(exact))

@@ -67,7 +67,7 @@ class BatchRise:
         unseen = Score.read(state.unseen)
         before = unseen if unseen.weight else Score.read(state.score)
         rise = new.mean(self.kind) - before.mean(self.kind)  # (c)
-        quiet = (state.column("updated") == 0) & np.isfinite(state.column("rise"))
+        quiet = (state.column("steps") == 0) & np.isfinite(state.column("rise"))
         rises, weights = state.column("rise")[quiet], state.column("weight")[quiet]
         past = float(np.sqrt(np.mean(rises**2 * np.minimum(weights / new.weight, 1.0)))) if rises.size else 0.0
         return rise, max(math.hypot(new.doubt(self.kind), before.doubt(self.kind)), past)  # (d)

@@ -26,11 +26,12 @@ def line(told: Told) -> str:
         judged += f"  AUC {told.area:.4f}"
     judged += f"  rise {record.rise:.3g}, spread {record.spread:.3g}"
     decision = "kept"
-    if record.updated:
+    if record.steps:
         decision = (
             f"trained on {record.new_rows:,.0f} new + {record.old_rows:,.0f} old rows, {record.steps:.0f} steps, "
             f"{told.training_seconds:.2f} s"
         )
+        decision += "" if record.updated else "; no better on rows held out: kept"
     return f"{head}  {judged}  {decision}"
 
 

@@ -282,6 +282,20 @@ def test_a_new_model_is_measured_by_rows_it_has_not_seen():
     assert log.held_out(0.0) == (log, None)
 
 
+def test_a_new_model_that_is_no_better_does_not_replace_the_one_at_hand():
+    """Trained on few rows where nothing has changed it is worse than one of many rows; after a change it is better."""
+    learner = replace(make_stream("sa-lbfgs-repaired", rows=20), rule=Always())
+    first = [batch(0, 4000)]
+    log, state = run(replace(learner, start=OnlineStart(then=LbfgsRun())), [*first, batch(1, 1000)])
+    assert (state.last.updated, state.last.steps > 0) == (0, True)
+    assert state.last.total_log_loss == pytest.approx(Score.of(log.whole_problem(), state.W).log_loss, rel=1e-9)
+    more = replace(learner, sampling=ByRise(500))
+    _, turned = run(more, [*first, batch(1, 1000, weights=-TRUE)])
+    assert turned.last.updated == 1
+    _, ungated = run(replace(learner, held=0.0), [*first, batch(1, 1000)])
+    assert ungated.last.updated == 1
+
+
 def test_sample_sizes_follow_the_rise():
     sampling = ByRise(1000, most=10.0)
     assert [round(sampling.share(mu), 4) for mu in (0.0, 1.0, 2.0, 10.0, math.inf)] == [0.0, 0.5, 0.8, 0.9901, 0.9901]
