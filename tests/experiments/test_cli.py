@@ -277,4 +277,4 @@ def test_reproduce_gives_the_verdicts_that_its_rows_allow(tmp_path: Path) -> Non
         assert verdict not in text
     place = Path("results", "runs", "report-smoke.html")
     assert done.stdout.endswith(f"Report  {place}\n")
-    assert "wine_standardised/l2:0.1max" in (tmp_path / place).read_text("utf-8")
+    assert "on wine_standardised l2:0.1max, by L-BFGS. Ends: 1 converged." in (tmp_path / place).read_text("utf-8")
