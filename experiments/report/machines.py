@@ -75,16 +75,16 @@ def details(record: Mapping[str, Any]) -> dict[str, str]:
         "load": " before, ".join(str(record.get(key)) for key in ("load_before", "load_after")) + " after",
         "Python": str(record.get("python")),
         "libraries": ", ".join(f"{name} {versions[name]}" for name in DECISIVE if versions.get(name)),
-        "BLAS": "; ".join(_blas(one) for one in record.get("blas") or ()),
+        "BLAS and OpenMP": "; ".join(_blas(one) for one in record.get("blas") or ()),
         "Numba compiles for": str((record.get("numba") or {}).get("cpu")),
         "settings": ", ".join(f"{key} = {value}" for key, value in (record.get("settings") or {}).items()),
         "pianobench": f"{record.get('pianobench')}, commit {commit(record)}",
-        **{f"objective: {key}".replace("_", " "): str(text) for key, text in (record.get("objective") or {}).items()},
+        **{key.replace("_", " "): str(text) for key, text in (record.get("objective") or {}).items()},
     }
     return {name: text for name, text in told.items() if text}
 
 
 def _blas(one: Mapping[str, Any]) -> str:
-    return (
-        f"{one.get('internal_api')} {one.get('version')}, {one.get('architecture')}, {one.get('num_threads')} threads"
-    )
+    count = one.get("num_threads")
+    name = " ".join(str(one[key]) for key in ("internal_api", "version", "architecture") if one.get(key))
+    return f"{name}, {count} thread{'s' * (count != 1)}"

@@ -22,7 +22,7 @@ from pianobench.results.store import Tables
 from pianobench.results.verdicts import WORDS
 
 MOST_BYTES = 5_000_000
-FIGURE_BYTES = 3_000_000
+FIGURE_BYTES = 2_000_000
 """Of the runs' figures together; a run that would pass it is named instead of drawn."""
 BAR = 120.0
 
