@@ -20,7 +20,7 @@ ARMS = {
 }
 NEAR = 1e-3  # relative gap at which objectives are equal
 SOLVED = 1e-5  # and at which areas are those of the model: at 1e-4 they still differ by 0.003 on 30,000 rows
-PASSES = {NEAR: 120, SOLVED: 400}  # of Vowpal Wabbit at most: it always makes all of them
+PASSES = {NEAR: 100, SOLVED: 400}  # of Vowpal Wabbit at most: it always makes all of them
 
 
 def times(setting: Setting) -> Iterator[Number]:

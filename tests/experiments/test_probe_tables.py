@@ -170,6 +170,25 @@ def test_updates_are_those_of_the_rule_and_old_rows_anchor(monkeypatch: pytest.M
     assert kept > 0.98 * lost
 
 
+def test_shares_are_of_the_batches_that_are_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    def along(stream: Stream) -> list[dict[str, Any]]:
+        calm, turns = stream.kind == "none", [t for t in range(10) if stream.turned(t) != stream.turned(t - 1)]
+        fired = [0, 3] if calm else turns  # the first batch is always trained on
+        return [{"updated": int(t in fired), "rise": 0.4 if t in turns else 9.0, "spread": 0.1} for t in range(10)]
+
+    def anchor(_: Any, seeds: tuple[int, ...], mus: tuple[float, ...], size: float) -> Iterator[dict[str, Any]]:
+        assert (mus, size) == ((pytest.approx(4.0),), 2.0)
+        yield from ({"log_loss_old": loss + seeds[0]} for loss in (0.5, 0.75))
+
+    monkeypatch.setattr(turning, "_along", along)
+    monkeypatch.setattr(turning.draws, "anchor", anchor)
+    found = of("updates", log("turning:rate=0.3,drift=2,seed=1"))
+    assert found["share of batches with an update", "no drift"] == pytest.approx(1 / 9)
+    assert found["share of batches with an update", "sudden drift"] == 1.0
+    assert found["log loss on old rows", "with old sample"] == 0.5 + 11.5, "seeds 8 to 15"
+    assert found["log loss on old rows", "without old sample"] == 0.75 + 11.5
+
+
 def test_a_flipped_batch_spreads_the_draws_and_another_one_does_not() -> None:
     quantity = "spread over draws, with the batch over without", "flipped batch"
     assert of("draws", log("turning:flipped=1"))[quantity] > 10.0
