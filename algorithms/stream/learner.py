@@ -126,7 +126,7 @@ class Learner:
             rows_read=problem.meter.total.rows,
         )
         # ours: a model that does no better on rows that it has not seen does not replace one that has stood
-        if held is not None and not unseen.log_loss < Score.of(held, state.W).log_loss:
+        if held is not None and unseen.log_loss >= Score.of(held, state.W).log_loss:  # false of NaN, which is refused
             return self._kept(log, state, record, new)
         state = replace(state, W=trained.W, memory=trained.memory, total=log.weight, unseen=unseen.array)
         return self._next(log, state, replace(record, updated=1.0), rescored(log, state.W), log.complete)
