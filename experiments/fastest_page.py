@@ -197,13 +197,14 @@ def _cells(rows: pd.DataFrame, threads: int) -> str:
     best, default = (ratios(rows, peers("fastest", kind), "to_1e_6") for kind in (True, False))
     lines = []
     for (_, one), (_, other) in zip(best.iterrows(), default.iterrows(), strict=True):
-        ours = _seconds(one["ours"]) if one["chosen"] else "not measured"
+        method = one["chosen"] if isinstance(one["chosen"], str) else ""  # NaN where `auto` has no row yet
+        ours = _seconds(one["ours"]) if method else "not measured"
         lines.append(
             (
                 one["dataset"],
                 one["penalty"],
                 f"{one['lam_factor']:g}",
-                f"{ours} `{one['chosen']}`" if one["chosen"] else ours,
+                f"{ours} `{method}`" if method else ours,
                 _peer(one),
                 _bound(one),
                 _peer(other),
