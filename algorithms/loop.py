@@ -18,7 +18,7 @@ from pianobench.problems import Certificate, Problem, certificate, separability
 from pianobench.problems.penalties import Array
 
 GROWTH = 1.15  # the next checkpoint is due when the work done has grown by this, and by one gradient equivalent
-WAIT = 8.0  # with `few` the next checkpoint is due at the latest when the work done has grown by this
+WAIT = 8  # with `few` the next checkpoint is due at the latest when the steps done have grown by this
 PATIENCE = 10  # checkpoints without progress before a run is called stalled: the work has then grown fourfold
 MOST_MEMORY = 0.8  # of the machine's, that a solver may ask for
 LOWER, TIGHTER = 1e-13, 0.01  # relative decrease of F, or of the gap, that counts as progress
@@ -136,7 +136,7 @@ class _Run:
         self.steps, self.seconds, self.setup_seconds = -1, 0.0, 0.0
         self.due, self.best, self.best_gap, self.since_best = 0.0, math.inf, math.inf, 0
         self.least_change = math.inf
-        self.few, self.f, self.longest = few, math.inf, 0.0
+        self.few, self.f, self.due_step, self.last_step = few, math.inf, 0, 0
         self.checkpoints: list[Checkpoint] = []
         self.certificate: Certificate | None = None
         self.bound = 0.0
@@ -149,7 +149,9 @@ class _Run:
         if self.steps == 0:
             self.setup_seconds = self.seconds
         spent = self._spent()
-        waits = self._falls(state) or self._work() < self.due  # the first sees every step
+        waits = self._falls(state)  # which sees every step
+        # With `few` steps count, not their work: rows that stand twice are then judged as one of weight 2 is.
+        waits |= self.steps < self.due_step if self.few else self._work() < self.due
         if broken is None and spent is None and waits and not self._at_rest(state):
             return
         self._judge(state.W)
@@ -187,7 +189,9 @@ class _Run:
 
     def _judge(self, W: Array) -> None:
         work = self._work()
-        self.due, self.longest = max(GROWTH * work, work + 1.0), WAIT * max(work, 1.0)
+        self.due = max(GROWTH * work, work + 1.0)
+        self.due_step = max(math.ceil(GROWTH * self.steps), self.steps + 1)
+        self.last_step = WAIT * max(self.steps, 1)
         # A bound holds for every point, so the best so far serves all that follow. It is this run's own unless it is
         # the caller's reference.
         known = max(self.bound, self.reference or 0.0)
@@ -208,7 +212,7 @@ class _Run:
     def _falls(self, state: Any) -> bool:
         """Whether, with `few`, the gap need not be asked yet: f moves by more than it may be off by in the end."""
         before, self.f = self.f, float(getattr(state, "f", math.nan))
-        return self.few and abs(before - self.f) > self.tol * abs(self.f) and 0.0 < self._work() < self.longest
+        return self.few and abs(before - self.f) > self.tol * abs(self.f) and self.steps < self.last_step
 
     def _at_rest(self, state: Any) -> bool:
         """Whether an l0 run stands at a fixed point of its surrogate."""

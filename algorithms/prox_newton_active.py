@@ -27,7 +27,7 @@ from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Line
 from pianobench.problems.penalties import Array
-from pianobench.problems.quadratic import Quadratic, is_cheap
+from pianobench.problems.quadratic import EXACT, Quadratic, is_cheap
 from pianobench.problems.rows import Field
 
 DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
@@ -231,12 +231,14 @@ class ProxNewtonActive:
         n, k, m = problem.n, wanted.size, problem.m
         product, passes = 0.5 * n * k * (k + k / m), PASSES * 2.0 * k * k
         # where X is sparse few rows have an entry in a column, which a lot may miss: in the end all rows are taken
-        whole = problem.layout == "csr" and state.stage == 1.0
+        # Where calls are all that takes time nothing hangs on n: rows that stand twice go the way of one of weight 2.
+        small = n * k * (k + k / m) <= EXACT
+        whole = problem.layout == "csr" and (small or state.stage == 1.0)
         if problem.layout == "csr":
             dearer = product * (2.0 if whole else 1.0) + passes * GATHERED / LOOSE > GATHERED * state.labour
         else:
             dearer = product + LOOSE * passes > LOOSE * PASSES * 4.0 * n * k
-        if dearer or k > MOST:
+        if (dearer and not small) or k > MOST:
             return replace(state, chosen=None, H=None)
         rng = np.random.default_rng([state.seed, state.draws])
         each = self.rows_each / (EARLY if state.stage > 1.0 else 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -172,7 +172,8 @@ def sampled_hessian(
 ) -> tuple[Array, int]:
     """Hessian (k, k) of the loss in some weights, of rows that are `drawn` or of all, and how many they are.
 
-    The rows' columns are laid out in full, brought to one size and multiplied in float32.
+    The rows' columns are laid out in full, brought to one size and multiplied in float32; in float64 where all rows are
+    and that takes no longer than a step's calls.
     """
     P = np.empty((part.m, part.n))
     kernels._probabilities(XW, P)
@@ -180,7 +181,9 @@ def sampled_hessian(
     if rng is not None:
         rows, a = drawn(part, chosen, each, least, rng, P)
     columns, place = np.unique(chosen.columns, return_inverse=True)
-    own, k, starts, narrow = columns[columns < part.design.d], place.size, chosen.starts(part.m), np.float32
+    own, k, starts = columns[columns < part.design.d], place.size, chosen.starts(part.m)
+    exact = rng is None and part.n * k * (k + k / part.m) <= EXACT
+    narrow: type[np.floating[Any]] = np.float64 if exact else np.float32
     some = part.design.slice(rows).columns(own, own.size < columns.size)
     size = np.sqrt(some.square_adjoint(a[:, None])[:, 0])
     size[size == 0.0] = 1.0
@@ -199,7 +202,7 @@ def sampled_hessian(
         H -= T @ T.T
     whole: Array = H.astype(np.float64)
     diagonal = np.maximum(whole.diagonal(), 0.0)
-    ridge = kernels.SAMPLED_RIDGE if rows.size < part.n else NARROW_RIDGE
+    ridge = kernels.SAMPLED_RIDGE if rows.size < part.n else 0.0 if exact else NARROW_RIDGE
     whole[np.diag_indices(k)] = (1.0 + ridge) * diagonal + kernels.RIDGE
     whole *= size[place]
     whole *= size[place][:, None]
