@@ -27,7 +27,7 @@ from pianobench.algorithms.line_search import falls_enough
 from pianobench.problems import Problem
 from pianobench.problems.oracles import Line
 from pianobench.problems.penalties import Array
-from pianobench.problems.quadratic import EXACT, Quadratic, is_cheap
+from pianobench.problems.quadratic import Quadratic, is_cheap, is_small
 from pianobench.problems.rows import Field
 
 DIVIDED = 4.0  # stages: what l1 is divided by from one to the next
@@ -230,9 +230,9 @@ class ProxNewtonActive:
             return state
         n, k, m = problem.n, wanted.size, problem.m
         product, passes = 0.5 * n * k * (k + k / m), PASSES * 2.0 * k * k
-        # where X is sparse few rows have an entry in a column, which a lot may miss: in the end all rows are taken
+        # Where X is sparse few rows have an entry in a column, which a lot may miss: in the end all rows are taken.
         # Where calls are all that takes time nothing hangs on n: rows that stand twice go the way of one of weight 2.
-        small = n * k * (k + k / m) <= EXACT
+        small = is_small(n, k, m)
         whole = problem.layout == "csr" and (small or state.stage == 1.0)
         if problem.layout == "csr":
             dearer = product * (2.0 if whole else 1.0) + passes * GATHERED / LOOSE > GATHERED * state.labour

@@ -100,7 +100,7 @@ class Quadratic:
         problem, k = self._problem, self.model.w.size
         H, rows = np.zeros((0, 0)), problem.n
         if problem.layout == "dense" and (rng is None or is_cheap(problem, k)):
-            (H,) = problem.home.reduce(kernels.hessian, self.chosen, None, fields=(self._XW,))
+            (H,) = problem.home.reduce(kernels.hessian, self.chosen, fields=(self._XW,))
         else:
             least = CHEAP * problem.prices.smooth.flops / (k * (k + LAID_OUT))
             H, rows = problem.home.reduce(sampled_hessian, self.chosen, each, least, rng, fields=(self._XW,))
@@ -148,7 +148,12 @@ class Quadratic:
 
 def is_cheap(problem: Problem, k: int) -> bool:
     """Whether an exact Hessian in k weights takes no longer than a step's calls."""
-    return problem.layout == "dense" and problem.n * k * (k + k / problem.m) <= EXACT
+    return problem.layout == "dense" and is_small(problem.n, k, problem.m)
+
+
+def is_small(n: int, k: int, m: int) -> bool:
+    """Whether a Hessian of n rows in k weights of m classes takes no longer to multiply than a step's calls."""
+    return n * k * (k + k / m) <= EXACT
 
 
 def _without_free(H: Array, model: kernels.Model, w: Array) -> float:
@@ -176,13 +181,13 @@ def sampled_hessian(
     and that takes no longer than a step's calls.
     """
     P = np.empty((part.m, part.n))
-    kernels._probabilities(XW, P)
+    kernels.probabilities(XW, P)
     rows, a = np.arange(part.n), part.weights
     if rng is not None:
         rows, a = drawn(part, chosen, each, least, rng, P)
     columns, place = np.unique(chosen.columns, return_inverse=True)
     own, k, starts = columns[columns < part.design.d], place.size, chosen.starts(part.m)
-    exact = rng is None and part.n * k * (k + k / part.m) <= EXACT
+    exact = rng is None and is_small(part.n, k, part.m)
     narrow: type[np.floating[Any]] = np.float64 if exact else np.float32
     some = part.design.slice(rows).columns(own, own.size < columns.size)
     size = np.sqrt(some.square_adjoint(a[:, None])[:, 0])

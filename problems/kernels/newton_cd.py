@@ -71,7 +71,7 @@ def minimised(part: Part, model: Model, repeats: int, XW: Array, XD: Array) -> t
     n, m, w = part.n, part.m, model.w.copy()
     XT, place = columns_of(part, model.chosen.columns)
     P, U = np.empty((m, n)), np.zeros((m, n))
-    _probabilities(XW, P)
+    probabilities(XW, P)
     given = w, model.g, model.l1, model.l2.copy(), RIDGE + model.damping
     starts = model.chosen.starts(m)
     work = newton_cd.on_dense(starts, place, *given, XT, P, U, part.weights, repeats, model.eta, model.most)
@@ -88,7 +88,7 @@ def _by_sparse_margins(part: Part, design: Csr, model: Model, XW: Array, XD: Arr
     columns, starts, X = inner.columns, inner.starts(m), design.whole_columns()
     PU, SA = np.zeros((m, n, 2)), np.zeros((n, 2))
     SA[:, 1] = a
-    _probabilities(XW, PU[:, :, 0])
+    probabilities(XW, PU[:, :, 0])
     C: Array = np.zeros((rest.size, 0))
     R: Array = C
     b: Array = np.zeros(0)
@@ -117,19 +117,16 @@ def _by_sparse_margins(part: Part, design: Csr, model: Model, XW: Array, XD: Arr
     return both, work
 
 
-def hessian(part: Part, chosen: Weights, rows: NDArray[np.intp] | None, XW: Array) -> tuple[Array]:
-    """Hessian (k, k) of the loss at margins XW in some weights; from some of the rows, scaled up to the weight of all.
+def hessian(part: Part, chosen: Weights, XW: Array) -> tuple[Array]:
+    """Hessian (k, k) of the loss at margins XW in some weights.
 
     ``blockdiag(X_i.T (a T_i)) - T.T (a T)`` with T (n, k) the columns ``p_i x_l``; a small ridge makes it definite.
     """
     check_fields(part, part.m, XW)
     XT, place = columns_of(part, chosen.columns)
     a, k, starts = part.weights, place.size, chosen.starts(part.m)
-    if rows is not None:
-        XT, XW, a = np.ascontiguousarray(XT[:, rows]), XW[rows], a[rows]
-        a = a * (part.weights.sum() / (a.sum() or 1.0))
     P = np.empty((part.m, a.size))
-    _probabilities(XW, P)
+    probabilities(XW, P)
     H, root = np.zeros((k, k)), np.sqrt(a)
     width = max(MOST_ENTRIES // max(k, 1), 256)
     for at in range(0, a.size, width):
@@ -143,7 +140,7 @@ def hessian(part: Part, chosen: Weights, rows: NDArray[np.intp] | None, XW: Arra
         H -= T @ T.T
     ridge = RIDGE * (np.square(XT) @ a)[place]
     diagonal = np.maximum(H.diagonal(), 0.0)
-    H[np.diag_indices(k)] = diagonal + ridge + (SAMPLED_RIDGE * diagonal if rows is not None else 0.0)
+    H[np.diag_indices(k)] = diagonal + ridge
     return (H,)
 
 
@@ -171,7 +168,7 @@ def columns_of(part: Part, columns: NDArray[np.intp]) -> tuple[Array, NDArray[np
     return (XT if own.size == kept.size else np.vstack([XT, np.ones((1, part.n))])), place
 
 
-def _probabilities(XW: Array, P: Array) -> None:
+def probabilities(XW: Array, P: Array) -> None:
     """Write the softmax of the margins (n, m) into P (m, n)."""
     edges = chunks(XW.shape[0], BLOCK, 0)
     threads.run(
